@@ -1,0 +1,38 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package cursor
+
+import "errors"
+
+// again ends every text: a model reads it, and has no other way to go on.
+const again = "; start again without cursor"
+
+// The reasons for which [Codec.Decode] refuses a token. It returns them as they
+// are or wrapped: match with errors.Is.
+var (
+	// ErrMalformed: the token is not one that Encode could have made.
+	ErrMalformed = errors.New("cursor: not a cursor of this server" + again)
+
+	// ErrKey: the token was sealed with another key, or altered.
+	ErrKey = errors.New("cursor: altered, or from a server with another key" + again)
+
+	// ErrTool: the token was made by another tool.
+	ErrTool = errors.New("cursor: made by another tool" + again)
+
+	// ErrQuery: the token was made by this tool for other arguments.
+	ErrQuery = errors.New("cursor: made for other arguments; repeat those of the first call, or" + again[1:])
+
+	// ErrType: the token holds another type of position, or one whose fields
+	// have changed since.
+	ErrType = errors.New("cursor: of another kind of position" + again)
+
+	// ErrExpired: the token is older than MaxAge.
+	ErrExpired = errors.New("cursor: expired" + again)
+
+	// ErrTooLong: the token, given or to be made, is longer than MaxLen.
+	ErrTooLong = errors.New("cursor: longer than 512 bytes" + again)
+)
+
+// errScope is an author's mistake.
+var errScope = errors.New("cursor: the scope is nil")

@@ -1,0 +1,10 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix && !linux
+
+package host
+
+// wait returns when the leader has ended and is reaped: there is no portable
+// way to see the end of a process before that.
+func (c *child) wait() { c.reap() }

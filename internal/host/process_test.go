@@ -1,0 +1,197 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// awaitGone waits until there is no process (or group, for a negative pid).
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	for range 2000 {
+		if syscall.Kill(pid, 0) == syscall.ESRCH {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("process %d is still there", pid)
+}
+
+// TestWrapper: a server started through a launcher, as by go run, is reached
+// by all that the host does, and nothing is left behind.
+func TestWrapper(t *testing.T) {
+	for name, end := range map[string]func(h *Host) error{
+		"close": func(h *Host) error { return h.Close() },
+		"kill":  func(h *Host) error { h.Kill(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startChild(t, Config{}, "wrapper")
+			if got := callText(t, h, "echo", args{"text": "through"}); got != "through" {
+				t.Errorf("echo returned %q", got)
+			}
+			if err := h.AwaitStderr(soon(t), "serving "); err != nil {
+				t.Fatal(err)
+			}
+			var wrapper, server int
+			text, _ := h.Stderr()
+			for line := range strings.Lines(text) {
+				what, pid, _ := strings.Cut(strings.TrimSpace(line), " ")
+				switch n, _ := strconv.Atoi(pid); what {
+				case "wrapper":
+					wrapper = n
+				case "serving":
+					server = n
+				}
+			}
+			if wrapper != h.Pid() || server == 0 || server == wrapper {
+				t.Fatalf("pids: host says %d, wrapper %d, server %d", h.Pid(), wrapper, server)
+			}
+			if err := end(h); err != nil {
+				t.Errorf("end: %v", err)
+			}
+			<-h.Done()
+			awaitGone(t, server)
+			awaitGone(t, -wrapper)
+		})
+	}
+}
+
+// TestSurvivor: a process that outlives the server, ignores SIGTERM and holds
+// stdout open is killed with the group; the end is not waited for longer than
+// Grace.
+func TestSurvivor(t *testing.T) {
+	h := startChild(t, Config{Grace: time.Second}, "serve")
+	pid, err := strconv.Atoi(callText(t, h, "spawn", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if e := h.Metrics().Exit; e == nil || !e.OutputHeld || e.Code != 0 {
+		t.Errorf("exit is %+v", e)
+	}
+	awaitGone(t, pid)
+}
+
+func TestExit(t *testing.T) {
+	h := startChild(t, Config{}, "serve")
+	_, err := h.Call(soon(t), "exit", args{"n": 7})
+	var exit *exec.ExitError
+	if !errors.Is(err, ErrEnded) || !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("the call ended with %v", err)
+	}
+	if err := h.Wait(soon(t)); !errors.As(err, &exit) {
+		t.Errorf("Wait: %v", err)
+	}
+	if e := h.Metrics().Exit; e.Code != 7 {
+		t.Errorf("exit is %+v", e)
+	}
+	if d := h.Diagnose(); !strings.Contains(d, "ended (exit status 7)") {
+		t.Error(d)
+	}
+}
+
+// TestStubborn: a server that ignores both the end of its input and SIGTERM
+// is killed.
+func TestStubborn(t *testing.T) {
+	h := startChild(t, Config{Grace: 50 * time.Millisecond}, "sleep")
+	err := h.Close()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Errorf("Close: %v", err)
+	}
+	awaitGone(t, -h.Pid())
+}
+
+// TestStuckServe: a Serve in this process that never returns does not hold
+// Close for ever.
+func TestStuckServe(t *testing.T) {
+	release := make(chan struct{})
+	h, err := Run(Config{Grace: 20 * time.Millisecond}, func(context.Context, io.ReadCloser, io.WriteCloser) error {
+		<-release
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "did not end although it was killed") {
+		t.Errorf("Close: %v", err)
+	}
+	close(release)
+	<-h.Done()
+}
+
+// TestHostGone: the server sees the death of its host as a failed write, and
+// what waits for it ends.
+func TestHostGone(t *testing.T) {
+	h := startChild(t, Config{}, "serve")
+	callText(t, h, "echo", nil)
+	h.CloseOutput()
+	p, err := h.Begin(Request{Method: "tools/call", Params: ToolParams("echo", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(soon(t)); !errors.Is(err, ErrEnded) { // by SIGPIPE, as is the rule for fd 1
+		t.Errorf("the call ended with %v", err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	if _, err := Start(Config{}, exec.Command("/no/such/program")); err == nil || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a program that is not there: %v", err)
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Stdin = os.Stdin
+	if _, err := Start(Config{}, cmd); err == nil {
+		t.Error("a command with a stream was started")
+	}
+}
+
+func TestStderr(t *testing.T) {
+	var all strings.Builder
+	h := startChild(t, Config{Stderr: &all}, "serve")
+	callText(t, h, "stderr", args{"n": 3 << 20})
+	if err := h.AwaitStderr(soon(t), "last line\n"); err != nil {
+		t.Fatal(err)
+	}
+	text, n := h.Stderr()
+	want := int64(len("serving ") + len(strconv.Itoa(h.Pid())) + len("\nfirst line\n") + 3<<20 + len("\nlast line\n"))
+	if n != want || len(text) > 1<<20 || !strings.Contains(text, "\nfirst line\ne") || !strings.Contains(text, "bytes left out]\ne") {
+		t.Errorf("%d bytes (want %d), %d kept", n, want, len(text))
+	}
+	h.Close()
+	if int64(all.Len()) != n {
+		t.Errorf("%d bytes passed on, want %d", all.Len(), n)
+	}
+}
+
+// TestStderrUnread: on purpose, stderr fills up and stops who writes to it.
+func TestStderrUnread(t *testing.T) {
+	h := startChild(t, Config{StderrUnread: true, Grace: 50 * time.Millisecond}, "serve")
+	p, err := h.Begin(Request{Method: "tools/call", Params: ToolParams("stderr", args{"n": 3 << 20})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := callText(t, h, "echo", args{"text": "a"}); got != "a" {
+		t.Errorf("echo returned %q", got)
+	}
+	select {
+	case <-p.Done():
+		t.Error("3 MiB went into a pipe that nobody reads")
+	case <-time.After(50 * time.Millisecond): // nothing can be waited for: it shall not happen
+	}
+}

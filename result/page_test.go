@@ -1,0 +1,512 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package result
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/internal/quote"
+)
+
+type row struct {
+	N    int    `json:"n"`
+	Body string `json:"body"`
+}
+
+// form is the structured form of a page, strictly.
+type form struct {
+	Items         []jsontext.Value `json:"items"`
+	Truncated     *bool            `json:"truncated"`
+	NextCursor    *string          `json:"nextCursor"`
+	TotalEstimate *int64           `json:"totalEstimate"`
+	Omitted       *int64           `json:"omitted"`
+}
+
+// both returns the two forms of a page after it passed Bound, which must not
+// have changed it, with their sizes as encoded.
+func both(t *testing.T, r Result, b Budget) (form, string) {
+	t.Helper()
+	out, err := Bound(context.Background(), r, b, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.IsError || out.Meta != nil || len(out.Content) != 1 {
+		t.Fatalf("Bound had to change the page: %.300q %v", texts(out), out.Meta)
+	}
+	raw := out.Structured.(jsontext.Value)
+	text := texts(out)[0]
+	if string(raw) != string(r.Structured.(jsontext.Value)) || text != texts(r)[0] {
+		t.Fatal("Bound changed the page")
+	}
+	b = b.WithDefaults(Budget{})
+	if len(raw) > b.Bytes || quote.Len(text)-2 > b.Bytes {
+		t.Fatalf("structured %d, text %d of %d bytes", len(raw), quote.Len(text)-2, b.Bytes)
+	}
+	var f form
+	if err := json.Unmarshal(raw, &f, json.RejectUnknownMembers(true)); err != nil {
+		t.Fatalf("%v in %.200s", err, raw)
+	}
+	if f.Items == nil || f.Truncated == nil || f.NextCursor != nil && *f.NextCursor == "" {
+		t.Fatalf("%.200s", raw)
+	}
+	return f, text
+}
+
+func TestPageSummary(t *testing.T) {
+	tests := []struct {
+		name       string
+		page       Page[string]
+		add        int
+		total      int64 // less than zero: not known
+		more       bool
+		text       string // the first line
+		structured string
+	}{
+		{"design", Page[string]{Noun: "matching records", Sorted: "by update time", NextCursor: "abc"}, 2, 4382, false,
+			`Returned 2 of 4,382 matching records. Results are sorted by update time. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`{"truncated":true,"nextCursor":"abc","totalEstimate":4382,"items":["a","a"]}`},
+		{"all", Page[string]{}, 2, 2, false,
+			`Returned 2 of 2 items.`,
+			`{"truncated":false,"totalEstimate":2,"items":["a","a"]}`},
+		{"no total", Page[string]{}, 1, -1, false,
+			`Returned 1 items. There are no more.`,
+			`{"truncated":false,"items":["a"]}`},
+		{"none", Page[string]{Noun: "matches"}, 0, -1, false,
+			`Returned 0 matches. There are no more.`,
+			`{"truncated":false,"items":[]}`},
+		{"total of zero", Page[string]{Noun: "matches"}, 0, 0, false,
+			`Returned 0 of 0 matches.`,
+			`{"truncated":false,"totalEstimate":0,"items":[]}`},
+		{"hint", Page[string]{NextCursor: "abc", Hint: "name a file"}, 1, -1, false,
+			`Returned 1 items. Use cursor "abc" to continue, or name a file.`,
+			`{"truncated":true,"nextCursor":"abc","items":["a"]}`},
+		{"end of a log", Page[string]{NextCursor: "abc", Noun: "lines"}, 1, -1, true,
+			`Returned 1 lines. This is the current end. Use cursor "abc" to read what comes later.`,
+			`{"truncated":false,"nextCursor":"abc","items":["a"]}`},
+		{"full", Page[string]{NextCursor: "abc", Budget: Budget{Items: 3}}, 9, -1, false,
+			`Returned 3 items. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`{"truncated":true,"nextCursor":"abc","items":["a","a","a"]}`},
+		{"full, not the end of a log", Page[string]{NextCursor: "abc", Budget: Budget{Items: 1}}, 9, -1, true,
+			`Returned 1 items. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`{"truncated":true,"nextCursor":"abc","items":["a"]}`},
+		{"full without a cursor", Page[string]{Budget: Budget{Items: 1}}, 9, -1, false,
+			`Returned 1 items. The page is full: add a narrower path or query.`,
+			`{"truncated":true,"items":["a"]}`},
+		{"exactly full", Page[string]{Budget: Budget{Items: 3}}, 3, 3, false,
+			`Returned 3 of 3 items.`,
+			`{"truncated":false,"totalEstimate":3,"items":["a","a","a"]}`},
+		{"extra", Page[string]{Extra: struct {
+			Query string   `json:"query"`
+			Globs []string `json:"globs"`
+		}{Query: "x"}}, 1, 1, false,
+			`Returned 1 of 1 items.`,
+			`{"truncated":false,"totalEstimate":1,"query":"x","globs":[],"items":["a"]}`},
+		{"empty extra", Page[string]{Extra: struct{}{}}, 1, 1, false,
+			`Returned 1 of 1 items.`,
+			`{"truncated":false,"totalEstimate":1,"items":["a"]}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &tt.page
+			for range tt.add {
+				if !p.Add("a") {
+					break
+				}
+			}
+			p.Total(tt.total)
+			if tt.more {
+				p.More()
+			}
+			r := p.Result()
+			if err := p.Err(); err != nil {
+				t.Fatal(err)
+			}
+			line, rest, _ := strings.Cut(texts(r)[0], "\n")
+			if line != tt.text {
+				t.Errorf("\n got %s\nwant %s", line, tt.text)
+			}
+			if want := strings.TrimSuffix(strings.Repeat("a\n", p.Len()), "\n"); rest != want {
+				t.Errorf("the items are %q", rest)
+			}
+			if got := string(r.Structured.(jsontext.Value)); got != tt.structured {
+				t.Errorf("\n got %s\nwant %s", got, tt.structured)
+			}
+		})
+	}
+}
+
+// case 24: a hundred thousand rows give one page under the budget, and the
+// producer stops at the first row that does not fit.
+func TestPageStopsTheProducer(t *testing.T) {
+	produced := 0
+	p := Page[row]{Noun: "rows"}
+	for i := range 100_000 {
+		produced++
+		if !p.Add(row{i, strings.Repeat("x", 90)}) {
+			p.NextCursor = fmt.Sprint(i)
+			break
+		}
+	}
+	p.Total(100_000)
+	f, text := both(t, p.Result(), Budget{})
+	if produced != p.Len()+1 || p.Len() != len(f.Items) || !*f.Truncated || *f.NextCursor != fmt.Sprint(p.Len()) || *f.TotalEstimate != 100_000 {
+		t.Errorf("%d produced, %d taken, %+v", produced, p.Len(), f)
+	}
+	if !strings.HasPrefix(text, fmt.Sprintf(`Returned %d of 100,000 rows. Use cursor "%d" to continue, or `, p.Len(), p.Len())) {
+		t.Errorf("text %.200q", text)
+	}
+	if len(texts(p.Result())[0]) < 25<<10 {
+		t.Errorf("only %d bytes were used", len(text))
+	}
+	if p.Add(row{}) {
+		t.Error("a full page took another item")
+	}
+}
+
+// case 26: it is bytes that bound a page, and all pages together have every row
+// once, in each mode.
+func TestPageUnion(t *testing.T) {
+	var rows []row
+	for i := range 100 {
+		rows = append(rows, row{i, strings.Repeat("<\"\x00é\u2028", i*137%400)})
+	}
+	for _, mode := range []TextMode{TextLines, TextSummary, TextJSON} {
+		for _, budget := range []Budget{{}, {Bytes: 10 << 10}, {Bytes: 1 << 20, Items: 7}} {
+			var got []int
+			pages := 0
+			for from := 0; ; pages++ {
+				p := Page[row]{Budget: budget, Text: mode, Line: func(r row) string { return r.Body }}
+				if mode == TextSummary {
+					p.Line = nil
+				}
+				next := 0
+				for i, r := range rows[from:] {
+					if !p.Add(r) {
+						next = from + i
+						p.NextCursor = fmt.Sprint(next)
+						break
+					}
+				}
+				f, _ := both(t, p.Result(), budget)
+				for _, raw := range f.Items {
+					var r row
+					if err := json.Unmarshal(raw, &r); err != nil {
+						t.Fatal(err)
+					}
+					if r != rows[r.N] {
+						t.Fatalf("row %d has changed", r.N)
+					}
+					got = append(got, r.N)
+				}
+				if f.NextCursor == nil {
+					break
+				}
+				if next == from {
+					t.Fatal("the cursor does not move on")
+				}
+				from = next
+			}
+			for i, n := range got {
+				if i != n {
+					t.Fatalf("mode %d: row %d is in place %d", mode, n, i)
+				}
+			}
+			if len(got) != len(rows) || pages < 2 {
+				t.Errorf("mode %d, %+v: %d rows on %d pages", mode, budget, len(got), pages)
+			}
+		}
+	}
+}
+
+// case 25: a row larger than the whole budget is left out with its size, or
+// shrunk; the reader gets past it either way.
+func TestPageOversized(t *testing.T) {
+	big := row{1, strings.Repeat("x", 100<<10)}
+	p := Page[row]{Noun: "rows"}
+	if !p.Add(row{0, "a"}) || p.Add(big) {
+		t.Fatal("the row was not kept for the next page")
+	}
+	p = Page[row]{Noun: "rows"}
+	for _, r := range []row{big, {2, "b"}, {3, "c"}} {
+		if !p.Add(r) {
+			t.Fatalf("row %d stopped the page", r.N)
+		}
+	}
+	f, text := both(t, p.Result(), Budget{})
+	if len(f.Items) != 2 || !*f.Truncated || *f.Omitted != 1 || f.NextCursor != nil {
+		t.Errorf("%+v", f)
+	}
+	if want := "Returned 2 rows. Left out because too large: 1 (more than " + comma(100<<10) + " bytes). There are no more.\n"; !strings.HasPrefix(text, want) {
+		t.Errorf("\n got %.150s\nwant %s", text, want)
+	}
+
+	p = Page[row]{Shrink: func(r row, max int) (row, bool) {
+		r.Body = quote.Cut(r.Body, max-len(`{"n":1,"body":"…"}`)-3) + "…"
+		return r, true
+	}}
+	if !p.Add(big) {
+		t.Error("the row stopped the page")
+	}
+	f, text = both(t, p.Result(), Budget{})
+	if len(f.Items) != 1 || !*f.Truncated || f.Omitted != nil || !strings.Contains(text, " Shortened to fit: 1.") {
+		t.Errorf("%d items, %.200q", len(f.Items), text)
+	}
+	if n := len(f.Items[0]); n < 20<<10 {
+		t.Errorf("the row was shrunk to %d bytes", n)
+	}
+
+	// Shrink may give up, give no less, or give too much; a page full of giants ends.
+	for name, shrink := range map[string]func(row, int) (row, bool){
+		"gives up": func(r row, _ int) (row, bool) { return r, false },
+		"the same": func(r row, _ int) (row, bool) { return r, true },
+	} {
+		p = Page[row]{Shrink: shrink, Budget: Budget{Items: 50}}
+		n := 0
+		for p.Add(big) {
+			n++
+		}
+		f, text = both(t, p.Result(), Budget{})
+		if n != 50 || *f.Omitted != 50 || len(f.Items) != 0 {
+			t.Errorf("%s: %d added, %+v", name, n, f)
+		}
+		if !strings.Contains(text, "Left out because too large: 50 (more than 102,400 bytes; more than 102,400 bytes; more than 102,400 bytes; …)") {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+}
+
+// case 27: the first 2 KB of either form hold the summary and the cursor, in
+// all but the text that is a copy.
+func TestPageFirst2KB(t *testing.T) {
+	cursor := strings.Repeat("c", MaxCursor)
+	p := Page[row]{Noun: strings.Repeat("n", 999), Sorted: strings.Repeat("s", 999), Hint: strings.Repeat("h", 999), Budget: Budget{Bytes: 256 << 10}}
+	for range 3 {
+		p.Add(row{0, strings.Repeat("x", 512<<10)})
+	}
+	for p.Add(row{1, strings.Repeat("x", 1000)}) {
+	}
+	p.NextCursor = cursor
+	p.Total(math.MaxInt64)
+	_, text := both(t, p.Result(), p.Budget)
+	summary, _, _ := strings.Cut(text, "\n")
+	if len(summary) > 2000 || !strings.Contains(summary, cursor) {
+		t.Errorf("the summary takes %d bytes", len(summary))
+	}
+	if raw := p.Result().Structured.(jsontext.Value); !strings.Contains(string(raw[:2000]), cursor) {
+		t.Errorf("the structured form begins with %.200s", raw)
+	}
+	p = Page[row]{Text: TextJSON, NextCursor: cursor}
+	for p.Add(row{1, "x"}) {
+	}
+	if _, text = both(t, p.Result(), Budget{}); !strings.Contains(text[:2000], cursor) {
+		t.Errorf("the text begins with %.200s", text)
+	}
+}
+
+// case 32: TextJSON restores the copy; a summary may stand alone.
+func TestPageModes(t *testing.T) {
+	for mode, want := range map[TextMode]string{
+		TextJSON:    `{"truncated":true,"nextCursor":"c","items":[{"n":1,"body":"b"}]}`,
+		TextSummary: `Returned 1 items. Use cursor "c" to continue, or add a narrower path or query.`,
+		TextLines:   "Returned 1 items. Use cursor \"c\" to continue, or add a narrower path or query.\n" + `{"n":1,"body":"b"}`,
+	} {
+		p := Page[row]{Text: mode, NextCursor: "c"}
+		p.Add(row{1, "b"})
+		if _, text := both(t, p.Result(), Budget{}); text != want {
+			t.Errorf("mode %d:\n got %s\nwant %s", mode, text, want)
+		}
+	}
+}
+
+// case 30: an item's nil slices are arrays; case 33: its digits stay.
+func TestPageItems(t *testing.T) {
+	type item struct {
+		ID   int64    `json:"id"`
+		Tags []string `json:"tags"`
+	}
+	var p Page[*item]
+	p.Add(&item{ID: 1915883588174806058})
+	p.Add(nil)
+	f, text := both(t, p.Result(), Budget{})
+	const want = `{"id":1915883588174806058,"tags":[]}`
+	if string(f.Items[0]) != want || !strings.Contains(text, want) {
+		t.Errorf("got %s, %q", f.Items, text)
+	}
+}
+
+// Mistakes of the author come out of Err, and out of Bound.
+func TestPageMistakes(t *testing.T) {
+	check := func(name string, err error, r Result) {
+		t.Helper()
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if _, bound := Bound(t.Context(), r, Budget{}, nil); !errors.Is(bound, err) {
+			t.Errorf("%s: Bound returns %v", name, bound)
+		}
+	}
+	items := Page[any]{}
+	if !items.Add(1) || items.Add(make(chan int)) || items.Add(1) {
+		t.Error("a bad item does not end the page")
+	}
+	check("item", items.Err(), items.Result())
+
+	long := Page[int]{NextCursor: strings.Repeat("c", MaxCursor+1)}
+	check("cursor", long.Err(), long.Result())
+	escaped := Page[int]{NextCursor: strings.Repeat(`"`, MaxCursor/2+1)}
+	check("cursor with escapes", escaped.Err(), escaped.Result())
+
+	for name, extra := range map[string]any{
+		"array": []int{}, "channel": make(chan int), "own member": map[string]int{"items": 1}, "too large": map[string]string{"a": strings.Repeat("x", 50<<10)},
+	} {
+		p := Page[int]{Extra: extra}
+		p.Add(1)
+		r := p.Result()
+		check("extra: "+name, p.Err(), r)
+	}
+	grows := Page[string]{Extra: map[string]string{"a": ""}, NextCursor: strings.Repeat("c", MaxCursor)}
+	for grows.Add(strings.Repeat("x", 30)) {
+	}
+	grows.Extra = map[string]string{"a": strings.Repeat("y", 1000)}
+	r := grows.Result()
+	check("extra that grows", grows.Err(), r)
+}
+
+// A budget that the caller made too small is his to mend, not a mistake.
+func TestPageNoRoom(t *testing.T) {
+	extra := map[string]string{"query": strings.Repeat("q", 2000)}
+	p := Page[row]{Budget: Budget{Bytes: 1 << 10}, Extra: extra}
+	if p.Add(row{}) {
+		t.Error("there is no room for an item")
+	}
+	r := p.Result()
+	if p.Err() != nil || !r.IsError || !strings.Contains(texts(r)[0], "Call again with a maxBytes of ") {
+		t.Fatalf("%+v, %v", r, p.Err())
+	}
+	var needs int
+	fmt.Sscanf(strings.ReplaceAll(strings.SplitAfter(texts(r)[0], "a maxBytes of ")[1], ",", ""), "%d", &needs)
+	p = Page[row]{Budget: Budget{Bytes: needs}, Extra: extra}
+	if !p.Add(row{}) || p.Result().IsError {
+		t.Errorf("with %d there is no room either", needs)
+	}
+}
+
+// Extra may still change, as long as it fits.
+func TestPageExtraChanges(t *testing.T) {
+	scanned := 0
+	p := Page[int]{Extra: struct {
+		Scanned *int `json:"scanned"`
+	}{&scanned}}
+	for range 5 {
+		scanned += 1000
+		p.Add(1)
+	}
+	if got := string(p.Result().Structured.(jsontext.Value)); !strings.Contains(got, `"scanned":5000,`) {
+		t.Errorf("got %s", got)
+	}
+	if !reflect.DeepEqual(p.Result(), p.Result()) {
+		t.Error("Result changes the page")
+	}
+}
+
+// Whatever the items and the fields, neither form is ever over the budget, and
+// every item is taken, left out or kept for the next page.
+func FuzzPage(f *testing.F) {
+	f.Add("abc", uint16(300), uint16(1024), uint8(0), "c", "n", "s", "h", true)
+	f.Add("\xff\x00", uint16(40), uint16(1500), uint8(1), "\"\"", "n\u2028", "", "", false)
+	f.Add("é\n\"", uint16(4000), uint16(5000), uint8(2), strings.Repeat("c", 512), "", "s", strings.Repeat("h", 300), true)
+	f.Fuzz(func(t *testing.T, unit string, repeat, bytes uint16, mode uint8, cursor, noun, sorted, hint string, shrink bool) {
+		if len(unit) > 50 || len(noun) > 500 || len(sorted) > 500 || len(hint) > 500 {
+			return
+		}
+		p := Page[row]{
+			Budget: Budget{Bytes: int(bytes), Items: 30}, Text: TextMode(mode % 3),
+			Noun: noun, Sorted: sorted, Hint: hint, Extra: map[string]string{"query": unit},
+		}
+		if mode%2 == 0 {
+			p.Line = func(r row) string { return r.Body }
+		}
+		if shrink {
+			p.Shrink = func(r row, max int) (row, bool) { r.Body = quote.Cut(r.Body, max/2); return r, true }
+		}
+		added := 0
+		for i := range 40 {
+			if !p.Add(row{i, strings.Repeat(unit, int(repeat)*i%2000)}) {
+				p.NextCursor = cursor
+				break
+			}
+			added++
+		}
+		p.Total(int64(repeat) << (mode % 40))
+		r := p.Result()
+		if p.Err() != nil {
+			if quote.Len(cursor)-2 <= MaxCursor && quote.Len(p.NextCursor)-2 <= MaxCursor {
+				t.Fatal(p.Err())
+			}
+			return
+		}
+		if r.IsError {
+			if int(bytes) > 3000 {
+				t.Fatalf("no room in %d bytes: %q", bytes, texts(r))
+			}
+			return
+		}
+		var got struct {
+			form
+			Query string `json:"query"`
+		}
+		raw := r.Structured.(jsontext.Value)
+		if err := json.Unmarshal(raw, &got, json.RejectUnknownMembers(true)); err != nil {
+			t.Fatalf("%v in %s", err, raw)
+		}
+		budget := p.Budget.WithDefaults(Budget{})
+		if n := quote.Len(texts(r)[0]) - 2; len(raw) > budget.Bytes || n > budget.Bytes {
+			t.Fatalf("structured %d, text %d of %d bytes", len(raw), n, budget.Bytes)
+		}
+		omitted := 0
+		if got.Omitted != nil {
+			omitted = int(*got.Omitted)
+		}
+		if len(got.Items)+omitted != added || len(got.Items) != p.Len() {
+			t.Fatalf("%d added: %d items, %d omitted", added, len(got.Items), omitted)
+		}
+		if added == 0 {
+			t.Fatal("the page does not move on")
+		}
+		if utf8.ValidString(unit+noun+sorted+hint+cursor) && !utf8.ValidString(texts(r)[0]) {
+			t.Fatal("a character was cut")
+		}
+	})
+}
+
+func BenchmarkPage(b *testing.B) {
+	type match struct {
+		Path    string `json:"path"`
+		Line    int    `json:"line"`
+		Column  int    `json:"column"`
+		Excerpt string `json:"excerpt"`
+	}
+	m := match{"net/http/server.go", 1234, 5, "func (srv *Server) ListenAndServe() error {"}
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		p := Page[match]{Line: func(m match) string { return m.Path + ":" + m.Excerpt }}
+		for p.Add(m) {
+		}
+		p.NextCursor = "abc"
+		p.Result()
+		n = p.Len()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
+}

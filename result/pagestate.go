@@ -1,0 +1,202 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package result
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/internal/quote"
+)
+
+// A pageState is what a Page holds, whatever its items are.
+//
+// The invariant of both forms: what is used, and the room kept for all that
+// Result adds, are within the budget together.
+type pageState struct {
+	begun              bool
+	budget             Budget
+	mode               TextMode
+	noun, sorted, hint string
+	err                error
+
+	items []byte // encoded, with commas between them
+	room  int    // of items
+
+	lines    []byte // of TextLines, each with its line break
+	textUsed int    // by the items, as encoded
+	textRoom int    // of the items
+
+	taken, omitted, shrunk int64
+	sizes                  []*TooLargeError // of the first items left out
+	full, more             bool
+	needs                  int // a budget that has room, if this one has not
+	total                  int64
+	hasTotal               bool
+}
+
+// namedSizes is how many items left out have their size named.
+const namedSizes = 3
+
+func (s *pageState) begin(b Budget, noun, sorted, hint string, mode TextMode, extra any) {
+	s.begun = true
+	s.budget = b.WithDefaults(Budget{})
+	s.mode = mode
+	s.noun = quote.Cut(cmp.Or(noun, "items"), 64)
+	s.sorted = quote.Cut(sorted, 64)
+	s.hint = quote.Cut(cmp.Or(hint, "add a narrower path or query"), 128)
+
+	members, err := encodeExtra(extra, max(s.budget.Bytes, DefaultBytes))
+	if err != nil {
+		s.err = err
+		return
+	}
+	largest := pageEnds{
+		truncated: true, next: strings.Repeat("x", MaxCursor),
+		total: math.MaxInt64, hasTotal: true, omitted: math.MaxInt64, extra: members,
+	}
+	ends := largest.append(nil, nil)
+	s.room = s.budget.Bytes - len(ends)
+	if mode == TextJSON {
+		s.textRoom = s.budget.Bytes - inner(string(ends))
+	} else {
+		s.textRoom = s.budget.Bytes - s.longestSummary() - len(`\n`)
+	}
+	if short := max(-s.room, -s.textRoom); short > 0 {
+		s.needs = s.budget.Bytes + short
+		s.full = true
+	}
+}
+
+// addLine adds a line to the text form if it fits.
+func addLine[S string | []byte](s *pageState, line S) bool {
+	left := s.textRoom - s.textUsed - len(`\n`)
+	if len(line) > left {
+		return false
+	}
+	n := quote.Len(line) - len(`""`)
+	if n > left {
+		return false
+	}
+	s.textUsed += n + len(`\n`)
+	s.lines = append(append(s.lines, line...), '\n')
+	return true
+}
+
+func (s *pageState) omit(size *TooLargeError) {
+	s.omitted++
+	if len(s.sizes) < namedSizes {
+		s.sizes = append(s.sizes, size)
+	}
+}
+
+// truncated reports whether the page is less than what was asked for.
+func (s *pageState) truncated(next string) bool {
+	return s.full || s.omitted > 0 || s.shrunk > 0 || next != "" && !s.more
+}
+
+func (s *pageState) result(next string, extra any) (Result, error) {
+	if s.needs > 0 {
+		return Errorf("A budget of %s bytes has no room for this result. Call again with a maxBytes of %s or more.",
+			comma(int64(s.budget.Bytes)), comma(int64(s.needs+s.budget.Bytes))), nil
+	}
+	members, err := encodeExtra(extra, max(s.budget.Bytes, DefaultBytes))
+	if err != nil {
+		return Result{}, err
+	}
+	ends := pageEnds{
+		truncated: s.truncated(next), next: next,
+		total: s.total, hasTotal: s.hasTotal, omitted: s.omitted, extra: members,
+	}
+	structured := jsontext.Value(ends.append(nil, s.items))
+	if len(structured) > s.budget.Bytes {
+		return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
+	}
+	var text string
+	switch s.mode {
+	case TextJSON:
+		text = string(structured)
+		if inner(text) > s.budget.Bytes {
+			return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
+		}
+	case TextSummary:
+		text = s.summary(next)
+	default:
+		text = s.summary(next)
+		if len(s.lines) > 0 {
+			text += "\n" + string(s.lines[:len(s.lines)-1])
+		}
+	}
+	return Result{
+		Content:    []Content{TextContent{Text: text}},
+		Structured: structured,
+		sealed:     seal(structured),
+	}, nil
+}
+
+// pageEnds is the structured form of a page but for its items. What says how to
+// go on stands first, because some hosts show only the beginning.
+type pageEnds struct {
+	truncated bool
+	next      string
+	total     int64
+	hasTotal  bool
+	omitted   int64
+	extra     []byte // members of an object, or nothing
+}
+
+func (e pageEnds) append(dst, items []byte) []byte {
+	if dst == nil {
+		dst = make([]byte, 0, len(items)+len(e.next)+len(e.extra)+128)
+	}
+	dst = append(dst, `{"truncated":`...)
+	dst = strconv.AppendBool(dst, e.truncated)
+	if e.next != "" {
+		dst = append(dst, `,"nextCursor":`...)
+		dst = quote.Append(dst, e.next)
+	}
+	if e.hasTotal {
+		dst = append(dst, `,"totalEstimate":`...)
+		dst = strconv.AppendInt(dst, e.total, 10)
+	}
+	if e.omitted > 0 {
+		dst = append(dst, `,"omitted":`...)
+		dst = strconv.AppendInt(dst, e.omitted, 10)
+	}
+	if len(e.extra) > 0 {
+		dst = append(dst, ',')
+		dst = append(dst, e.extra...)
+	}
+	dst = append(dst, `,"items":[`...)
+	dst = append(dst, items...)
+	return append(dst, `]}`...)
+}
+
+// encodeExtra returns the members of v, an object, without its braces.
+func encodeExtra(v any, limit int) ([]byte, error) {
+	if v == nil {
+		return nil, nil
+	}
+	raw, err := Marshal(context.Background(), v, limit)
+	if err != nil {
+		return nil, fmt.Errorf("page Extra: %w", err)
+	}
+	if raw.Kind() != '{' {
+		return nil, errors.New("page: Extra is not an object")
+	}
+	for name := range members(raw) {
+		switch name {
+		case "items", "truncated", "nextCursor", "totalEstimate", "omitted":
+			return nil, fmt.Errorf("page: Extra has a member %q, which is the page's own", name)
+		}
+	}
+	return raw[1 : len(raw)-1], nil
+}

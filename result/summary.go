@@ -1,0 +1,114 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package result
+
+import (
+	"bytes"
+	"iter"
+	"math"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// summary says in plain words what the page is and how to go on:
+//
+//	Returned 50 of 4,382 matching records. Results are sorted by update time.
+//	Use cursor "…" to continue, or add a narrower path or query.
+//
+// No number and no cursor makes it longer than longestSummary.
+func (s *pageState) summary(next string) string {
+	b := make([]byte, 0, 256+len(next))
+	b = append(b, "Returned "...)
+	b = appendComma(b, s.taken)
+	if s.hasTotal {
+		b = append(b, " of "...)
+		b = appendComma(b, s.total)
+	}
+	b = append(b, ' ')
+	b = append(b, s.noun...)
+	b = append(b, '.')
+	if s.sorted != "" {
+		b = append(b, " Results are sorted "...)
+		b = append(b, s.sorted...)
+		b = append(b, '.')
+	}
+	b = s.appendOmitted(b)
+	if s.shrunk > 0 {
+		b = append(b, " Shortened to fit: "...)
+		b = appendComma(b, s.shrunk)
+		b = append(b, '.')
+	}
+	switch {
+	case next != "" && s.more && !s.full:
+		b = append(b, ` This is the current end. Use cursor "`...)
+		b = append(b, next...)
+		b = append(b, `" to read what comes later.`...)
+	case next != "":
+		b = append(b, ` Use cursor "`...)
+		b = append(b, next...)
+		b = append(b, `" to continue, or `...)
+		b = append(b, s.hint...)
+		b = append(b, '.')
+	case s.full:
+		b = append(b, " The page is full: "...)
+		b = append(b, s.hint...)
+		b = append(b, '.')
+	case !s.hasTotal:
+		b = append(b, " There are no more."...)
+	}
+	return string(b)
+}
+
+// appendOmitted names how many items were left out, and the sizes of the first.
+func (s *pageState) appendOmitted(b []byte) []byte {
+	if s.omitted == 0 {
+		return b
+	}
+	b = append(b, " Left out because too large: "...)
+	b = appendComma(b, s.omitted)
+	b = append(b, " ("...)
+	for i, size := range s.sizes {
+		if i > 0 {
+			b = append(b, "; "...)
+		}
+		b = append(b, size.size()...)
+	}
+	if s.omitted > int64(len(s.sizes)) {
+		b = append(b, "; …"...)
+	}
+	return append(b, ")."...)
+}
+
+// longestSummary is the most that summary can take, as encoded: every sentence
+// there, every number as long as it gets, and the longer of the two endings.
+func (s *pageState) longestSummary() int {
+	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
+	l := pageState{
+		noun: s.noun, sorted: s.sorted, hint: s.hint,
+		taken: int64(s.budget.Items), total: math.MaxInt64, hasTotal: true,
+		omitted: int64(s.budget.Items), shrunk: int64(s.budget.Items),
+		sizes: []*TooLargeError{size, size, size},
+	}
+	next := strings.Repeat("x", MaxCursor)
+	n := inner(l.summary(next))
+	l.more = true
+	return max(n, inner(l.summary(next)))
+}
+
+// members yields the names of the members of a valid object.
+func members(object jsontext.Value) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowInvalidUTF8(true))
+		if _, err := d.ReadToken(); err != nil {
+			return
+		}
+		for d.PeekKind() == '"' {
+			name, err := d.ReadToken()
+			if err != nil || !yield(name.String()) || d.SkipValue() != nil {
+				return
+			}
+		}
+	}
+}

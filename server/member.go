@@ -1,0 +1,57 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/tool"
+)
+
+// lenient reads what a host sends beside the arguments: it has been checked
+// for syntax already, and lone surrogates in it become U+FFFD.
+var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+
+// stringOf decodes a JSON string.
+func stringOf(v jsontext.Value) (string, bool) {
+	if v.Kind() != '"' {
+		return "", false
+	}
+	var s string
+	err := json.Unmarshal(v, &s, lenient)
+	return s, err == nil
+}
+
+// boolMember returns a boolean member of object v: false when it is absent,
+// not ok when it is something else.
+func boolMember(v jsontext.Value, name string) (value, ok bool) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(v, &members, lenient) != nil {
+		return false, false
+	}
+	m, present := members[name]
+	switch {
+	case !present || bytes.Equal(m, []byte("false")):
+		return false, true
+	case bytes.Equal(m, []byte("true")):
+		return true, true
+	}
+	return false, false
+}
+
+// clientOf reads a clientInfo; what is odd in it is ignored, since it is for
+// display only.
+func clientOf(v jsontext.Value) tool.Client {
+	var info struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if v == nil || json.Unmarshal(v, &info, lenient) != nil {
+		return tool.Client{}
+	}
+	return tool.Client{Name: info.Name, Version: info.Version}
+}

@@ -1,0 +1,278 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/wire"
+	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/tool"
+)
+
+// errPanicked is the cause of a context whose handler panicked; goroutines of
+// the call may still see it.
+var errPanicked = errors.New("the handler panicked")
+
+// maxIdle is how many workers wait for a next call; the rest end.
+const maxIdle = 64
+
+// work runs c and then, on the same goroutine and its grown stack, the calls
+// that it is handed.
+func (se *session) work(c *call) {
+	ch := make(chan *call, 1)
+	for c != nil {
+		se.run(c)
+		se.mu.Lock()
+		se.returnLocked(c)
+		if len(se.idle) >= maxIdle || se.over {
+			se.dispatchLocked()
+			se.mu.Unlock()
+			return
+		}
+		se.idle = append(se.idle, ch)
+		se.dispatchLocked() // may hand this worker its next call
+		se.mu.Unlock()
+		c = <-ch // nil when the session is over
+	}
+}
+
+// run calls the handler and hands its response to the writer.
+func (se *session) run(c *call) {
+	done := false
+	defer func() {
+		if done {
+			return
+		}
+		// A panic, or runtime.Goexit, which recover does not see: then this
+		// goroutine goes on to end, and the call must return here.
+		v := recover()
+		se.panicked(c, v, debug.Stack())
+		c.ctx.end(errPanicked)
+		c.spawn.wait()
+		if v == nil {
+			se.mu.Lock()
+			se.returnLocked(c)
+			se.dispatchLocked()
+			se.mu.Unlock()
+		}
+	}()
+	res, err := c.tool.Serve(&c.ctx, &c.req)
+	if p := c.spawn.wait(); p != nil {
+		se.panicked(c, p.value, p.stack)
+	} else if c.wanted() {
+		se.respond(c, res, err)
+	}
+	done = true
+}
+
+// wanted tells whether anything may still be sent for c.
+func (c *call) wanted() bool {
+	c.se.mu.Lock()
+	defer c.se.mu.Unlock()
+	return c.phase == running && !c.answered
+}
+
+// returnLocked records that c's handler is back. The slot is free when
+// nothing is owned any more either.
+func (se *session) returnLocked(c *call) {
+	c.ctx.release()
+	if things := c.owner.Things(); len(things) > 0 {
+		se.log.Warn("a handler returned and left things behind; ending them",
+			"tool", c.req.Tool, "id", c.id.Raw, "first", things[0].Kind+" "+things[0].Name)
+		go func() {
+			c.owner.Kill()
+			c.owner.WhenIdle(func() {
+				se.mu.Lock()
+				se.freeLocked(c)
+				se.dispatchLocked()
+				se.mu.Unlock()
+			})
+		}()
+		return
+	}
+	se.freeLocked(c)
+}
+
+// freeLocked gives back c's slot.
+func (se *session) freeLocked(c *call) {
+	if c.returned {
+		return
+	}
+	c.returned = true
+	se.sched.running--
+	c.queue.running--
+	se.unholdFrameLocked(c)
+	se.releaseLocked(c)
+}
+
+// respond encodes what the handler returned and hands it to the writer.
+func (se *session) respond(c *call, res result.Result, err error) {
+	if err != nil {
+		var e *tool.Error
+		var internal *tool.InternalError
+		switch {
+		case errors.As(err, &e):
+			se.answer(c, wire.AppendError(se.buffer(), c.id, false, wireError(e)), outcomeRefused)
+		case errors.As(err, &internal):
+			ref := reference()
+			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "err", internal.Err)
+			se.answerText(c, internalText(ref), outcomePanicked)
+		default:
+			// Only a context that ended for good comes here: nothing is sent.
+			se.drop(c)
+		}
+		return
+	}
+	out := outcomeOK
+	switch {
+	case timedOut(context.Cause(&c.ctx)):
+		out = outcomeTimedOut
+	case res.IsError:
+		out = outcomeFailed
+	}
+	data, err := se.encode(c, res)
+	var large *result.TooLargeError
+	switch {
+	case err == nil:
+		se.answer(c, data, out)
+	case errors.As(err, &large):
+		se.log.Warn("a response is over the frame limit", "tool", c.req.Tool, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
+		se.answerText(c, fmt.Sprintf("The result of %s is larger than the %d bytes that one response may have. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
+			c.req.Tool, se.limits.MaxFrameOut), outcomeFailed)
+	case (sendContext{&c.ctx}).Err() != nil:
+		se.drop(c)
+	default:
+		ref := reference()
+		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "err", err)
+		se.answerText(c, internalText(ref), outcomePanicked)
+	}
+}
+
+// encode builds the whole frame of a result.
+func (se *session) encode(c *call, res result.Result) ([]byte, error) {
+	b := se.buffer()
+	b = append(b, `{"jsonrpc":"2.0","id":`...)
+	b = append(b, c.id.Raw...)
+	b = append(b, `,"result":`...)
+	enc := result.Encoding{
+		Protocol:   c.req.Protocol,
+		Limit:      se.limits.MaxFrameOut - len(b) - 1,
+		ServerInfo: se.srv.implementation(c.req.Protocol),
+	}
+	b, err := enc.Append(sendContext{&c.ctx}, b, res)
+	if err != nil {
+		se.recycle(b)
+		return nil, err
+	}
+	return append(b, '}', '\n'), nil
+}
+
+// answerText answers c with an isError result of one line.
+func (se *session) answerText(c *call, text string, out outcome) {
+	data, err := se.encode(c, result.Error(text))
+	if err != nil { // the frame limit is smaller than the line, or the call was cancelled
+		data = wire.AppendError(se.buffer(), c.id, false, &wire.Error{Code: wire.CodeInternal, Message: "response over the frame limit"})
+	}
+	se.answer(c, data, out)
+}
+
+// answer hands c's one response to the writer, unless c was cancelled or
+// answered already.
+func (se *session) answer(c *call, data []byte, out outcome) {
+	se.mu.Lock()
+	if c.phase != running || c.answered {
+		se.mu.Unlock()
+		se.recycle(data)
+		return
+	}
+	se.answerLocked(c, data, out)
+	se.mu.Unlock()
+}
+
+func (se *session) answerLocked(c *call, data []byte, out outcome) {
+	c.answered = true
+	c.outcome = out
+	se.held += len(data) - c.held
+	c.held = len(data)
+	if c.batch != nil {
+		c.batch.addLocked(c, data)
+		return
+	}
+	c.response.Data = data
+	c.response.Source = c
+	se.sendLocked(&c.response)
+}
+
+// drop records that c will not be answered.
+func (se *session) drop(c *call) {
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if c.phase == running && !c.answered {
+		c.outcome = outcomeDropped
+		delete(se.calls, c.id.Key)
+		se.settleLocked(c)
+	}
+}
+
+// panicked logs a panic under a reference and answers with that alone (I10).
+func (se *session) panicked(c *call, v any, stack []byte) {
+	ref := reference()
+	if v == nil {
+		v = "runtime.Goexit was called"
+	}
+	se.log.Error("a handler panicked", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "panic", fmt.Sprint(v), slog.String("stack", string(stack)))
+	se.answerText(c, internalText(ref), outcomePanicked)
+}
+
+func internalText(ref string) string {
+	return "internal error (ref " + ref + "); the server's log has the details under this reference"
+}
+
+// reference is an unguessable name that joins an answer to a log line.
+func reference() string { return rand.Text()[:10] }
+
+// selfAnswer answers a call whose handler did not come back within Grace of
+// the end of its context. What the handler returns later is dropped.
+func (se *session) selfAnswer(c *call, text string, out outcome) {
+	data, err := se.encode(c, result.Error(text))
+	if err != nil {
+		return
+	}
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if c.phase != running || c.answered {
+		return
+	}
+	reserved := c.held
+	se.answerLocked(c, data, out)
+	// The handler still holds what it reserved.
+	se.held += reserved - c.held
+	c.held = reserved
+}
+
+// cutOff is the text for a call that the server answers in place of a handler
+// that ignores its context.
+func cutOff(cause error, grace time.Duration) string {
+	return fmt.Sprintf("%v; the tool did not stop within %v after that, and nothing of its output is kept", cause, grace)
+}
+
+func wireError(e *tool.Error) *wire.Error {
+	w := &wire.Error{Code: e.Code, Message: e.Message}
+	if w.Code == 0 {
+		w.Code = wire.CodeInternal
+	}
+	if e.Data != nil {
+		if data, err := result.Marshal(context.Background(), e.Data, result.Budget{}.WithDefaults(result.Budget{}).Bytes); err == nil {
+			w.Data = data
+		}
+	}
+	return w
+}

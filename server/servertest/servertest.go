@@ -1,0 +1,254 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package servertest is a host for tests of tool servers: it connects to a
+// server in this process or to a real child process, over real pipes or in
+// memory, and talks to it in either era of the protocol.
+//
+//	c := servertest.New(t, srv)
+//	res, err := c.Call(ctx, "grep", map[string]any{"pattern": "func main"})
+//
+// Everything the server writes is watched. A test fails when a line is not
+// one JSON-RPC message in UTF-8 ended by LF, when a response or progress
+// belongs to no open request, when a message does not match the JSON schema
+// of its revision (where the schemas are at hand, see Config.NoSchema), when
+// the server does not end after its stdin is closed, ends with an error, or
+// leaves a goroutine or a process behind. A failing test says which side was
+// stuck, if one was.
+//
+// A host can also be a bad one, on purpose: Pause, Take and SetPace decide
+// when the server's output is read, Send and SendChunks write any bytes.
+package servertest
+
+import (
+	"context"
+	"io"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/host"
+)
+
+// A Server is what New connects to. *server.Server is one.
+type Server interface {
+	Serve(ctx context.Context, r io.ReadCloser, w io.WriteCloser) error
+}
+
+// Config is how a Client behaves. The zero value is what New, NewInMemory and
+// Start use.
+type Config struct {
+	// Protocol is the revision to speak: the one asked for by the initialize
+	// handshake up to 2025-11-25, the one in each request's _meta from
+	// 2026-07-28 on. Empty means 2025-11-25.
+	Protocol string
+
+	// Limit bounds a frame from the server, in bytes. A longer one is
+	// discarded to its LF, reported as a fault, and its request left open; with
+	// EndOnOversize the session is ended. Zero means 64 MiB.
+	Limit         int
+	EndOnOversize bool
+
+	// Queue bounds the frames that wait for the test to take them (its
+	// progress functions can hold the others up); Overload is what happens
+	// past it. Reading goes on in any case. Zero means 4096, and
+	// OverloadRefuse.
+	Queue    int
+	Overload Overload
+
+	// Keep bounds the bytes of the frames that Frames returns; the oldest go
+	// first. Zero means 64 MiB.
+	Keep int
+
+	// Raw gets the server's stdout byte for byte; it must not block.
+	// Nil means none.
+	Raw io.Writer
+
+	// StderrUnread leaves a child's stderr unread, on purpose.
+	StderrUnread bool
+
+	// Grace is how long the server may take to end once its stdin is closed,
+	// before it is told to, and then before it is killed. Zero means 3 s.
+	Grace time.Duration
+
+	// AllowFaults lets the server write what is not protocol: such lines are
+	// still counted and kept (see Frame.Faults), but fail no test. A response
+	// over Limit is such a fault.
+	AllowFaults bool
+
+	// NoSchema switches the schema checks off. They are off by themselves
+	// where there are no schemas: the folder with one folder for each
+	// revision is named by WEIR_SPEC, or else is ../shared/spec beside the
+	// root of this module.
+	NoSchema bool
+
+	// NoLeakCheck lets goroutines of the server outlive the test.
+	NoLeakCheck bool
+}
+
+// Overload says what happens when the server's frames come faster than the
+// test takes them.
+type Overload = host.Overload
+
+// What a Config may say about overload: drop what does not fit and fail its
+// requests, or cancel all open requests too, or end the session.
+const (
+	OverloadRefuse = host.OverloadRefuse
+	OverloadCancel = host.OverloadCancel
+	OverloadEnd    = host.OverloadEnd
+)
+
+// failSafe bounds each wait of a test whose context has no deadline.
+const failSafe = 30 * time.Second
+
+// New runs srv in this process over two pipes of the operating system and
+// returns a client of it. The test's cleanup ends both.
+func New(t testing.TB, srv Server) *Client { return Config{}.New(t, srv) }
+
+// NewInMemory is New over pipes in memory, for tests within a bubble of
+// testing/synctest. They have no capacity: a write ends when it has been read.
+func NewInMemory(t testing.TB, srv Server) *Client { return Config{}.NewInMemory(t, srv) }
+
+// Start starts a server as a child process, in a process group of its own, and
+// returns a client of it. The test's cleanup ends the whole group.
+func Start(t testing.TB, command ...string) *Client { return Config{}.Start(t, command...) }
+
+// New is the function New with c.
+func (c Config) New(t testing.TB, srv Server) *Client {
+	t.Helper()
+	cl := c.client(t)
+	h, err := host.Run(cl.hostConfig(), cl.leaks.wrap(srv.Serve))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl.use(h, failSafe)
+}
+
+// NewInMemory is the function NewInMemory with c.
+func (c Config) NewInMemory(t testing.TB, srv Server) *Client {
+	t.Helper()
+	cl := c.client(t)
+	return cl.use(host.RunInMemory(cl.hostConfig(), cl.leaks.wrap(srv.Serve)), 0)
+}
+
+// Start is the function Start with c.
+func (c Config) Start(t testing.TB, command ...string) *Client {
+	t.Helper()
+	return c.StartCmd(t, exec.Command(command[0], command[1:]...))
+}
+
+// StartCmd is Start for a command with a folder or an environment of its own.
+// Its streams must not be set.
+func (c Config) StartCmd(t testing.TB, cmd *exec.Cmd) *Client {
+	t.Helper()
+	cl := c.client(t)
+	h, err := host.Start(cl.hostConfig(), cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl.use(h, failSafe)
+}
+
+func (c Config) client(t testing.TB) *Client {
+	return &Client{t: t, cfg: c, leaks: newLeaks()}
+}
+
+func (c *Client) hostConfig() host.Config {
+	return host.Config{
+		Protocol: c.cfg.Protocol, Name: "servertest", Version: "1",
+		Limit: c.cfg.Limit, EndOnOversize: c.cfg.EndOnOversize,
+		Queue: c.cfg.Queue, Overload: c.cfg.Overload, Keep: c.cfg.Keep,
+		Raw: c.cfg.Raw, StderrUnread: c.cfg.StderrUnread, Grace: c.cfg.Grace,
+		OnFrame: c.check,
+	}
+}
+
+// A Client is the host of one server under test. Its methods may be called by
+// any goroutine; those that can wait take a context, and where it has no
+// deadline wait for at most 30 s (in memory: without a limit).
+type Client struct {
+	t        testing.TB
+	cfg      Config
+	leaks    *leaks
+	h        *host.Host
+	failSafe time.Duration
+	ended    atomic.Bool // the test has ended the server itself
+	played   int         // Seq of the next frame that Play expects
+
+	openMu sync.Mutex // guards opened, and is held during a handshake
+	opened bool
+
+	mu   sync.Mutex // guards over
+	over bool       // the test must not be told anything any more
+}
+
+func (c *Client) use(h *host.Host, failSafe time.Duration) *Client {
+	c.h, c.failSafe = h, failSafe
+	c.t.Cleanup(c.cleanup)
+	return c
+}
+
+// errorf fails the test, unless it is over.
+func (c *Client) errorf(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.t.Errorf(format, args...)
+	}
+}
+
+// check judges one frame. The dispatcher calls it.
+func (c *Client) check(f Frame) {
+	if f.Faults != 0 && !c.cfg.AllowFaults {
+		c.errorf("servertest: frame %d: %s: %s", f.Seq, f.Faults, clip(f.Raw))
+		return
+	}
+	if f.Faults == 0 && !c.cfg.NoSchema {
+		if err := checkSchema(f); err != nil {
+			c.errorf("servertest: frame %d: %v\n%s", f.Seq, err, clip(f.Raw))
+		}
+	}
+}
+
+// cleanup ends the server and says what it left behind.
+func (c *Client) cleanup() {
+	c.t.Helper()
+	if c.t.Failed() {
+		c.t.Logf("servertest: %s", c.h.Diagnose())
+	}
+	if err := c.h.Close(); err != nil && !c.ended.Load() {
+		c.errorf("servertest: the server ended with: %v%s", err, c.stderrTail())
+	}
+	if !c.cfg.NoLeakCheck {
+		if left := c.leaks.find(); left != "" {
+			c.errorf("servertest: the server left goroutines behind:\n%s", left)
+		}
+	}
+	if c.t.Failed() && c.h.Pid() != 0 {
+		c.t.Logf("servertest: pid %d%s", c.h.Pid(), c.stderrTail())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+}
+
+func (c *Client) stderrTail() string {
+	text, _ := c.h.Stderr()
+	if text == "" {
+		return ""
+	}
+	if n := len(text) - 4<<10; n > 0 {
+		text = "…" + text[n:]
+	}
+	return "; its stderr:\n" + text
+}
+
+// context bounds ctx by the fail-safe where it has no deadline.
+func (c *Client) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok || c.failSafe == 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, c.failSafe)
+}

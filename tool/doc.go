@@ -1,0 +1,45 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package tool makes Go functions into the tools of an MCP server.
+//
+// A tool is an [Info] and a handler, put into a [Registry] by [Add], [AddFunc]
+// or [AddPage]; the schema of its arguments follows from the handler's input
+// type. What a handler gets was validated against that schema, with exact
+// integers and defaults filled in, so it checks only what a schema cannot say.
+// An error that it returns is read by the model, which should learn from it
+// what to do next.
+//
+// Struct fields are named by their json tags; a field is required unless it
+// has omitempty or omitzero, is a pointer, or has a default. The jsonschema tag
+// adds keywords between commas:
+//
+//	Path string `json:"path,omitempty" jsonschema:"description=Where to look, as a path,default=."`
+//
+// The keywords are title, description, default, enum (repeated, once a value),
+// example, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf,
+// minLength, maxLength, pattern, format, minItems, maxItems, uniqueItems,
+// deprecated and required. A comma that no keyword follows belongs to the
+// value. Anything else is refused when the tool is registered, as is whatever
+// known hosts choke on: see [Registry.Lint] for the rest of that.
+//
+// A type with a JSON form of its own needs a method JSONSchema() or
+// JSONSchemaExtend(), as package github.com/invopop/jsonschema defines them.
+package tool
+
+import (
+	"context"
+
+	"github.com/weir-mcp/weir/result"
+)
+
+// A Handler is the one erased form of a tool: every typed handler becomes one
+// when it is registered, and middleware sees nothing else.
+//
+// A handler must return soon after ctx is done. context.Cause(ctx) then tells
+// why: *Cancelled, *TimedOut, *Shutdown or *HostGone. What it returns beside an
+// error is kept as partial output. It is called from many goroutines at once.
+type Handler func(ctx context.Context, req *Request) (result.Result, error)
+
+// A Middleware wraps a Handler in another one. See [Registry.Use].
+type Middleware func(next Handler) Handler
