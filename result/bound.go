@@ -58,16 +58,13 @@ type truncated struct {
 // ended. Any other error is an author's mistake: something in r cannot be
 // encoded.
 func Bound(ctx context.Context, r Result, b Budget, s Store) (Result, error) {
-	if r.err != nil {
-		return Result{}, r.err
-	}
 	b = b.WithDefaults(Budget{})
-	if small(r, b) {
-		return r, nil
-	}
 	f := fitter{ctx: ctx, budget: b, store: s, hint: r.Hint}
 	if err := f.structured(&r); err != nil {
 		return Result{}, err
+	}
+	if f.cut.none() && small(r, b) {
+		return r, nil
 	}
 	if err := f.content(&r); err != nil {
 		return Result{}, err
@@ -78,10 +75,10 @@ func Bound(ctx context.Context, r Result, b Budget, s Store) (Result, error) {
 	return r, nil
 }
 
-// small reports whether r is one short text and nothing else, as most results
-// are. No byte takes more than six when it is encoded.
+// small reports whether r, but for its structured content, is one short text,
+// as most results are. No byte takes more than six when it is encoded.
 func small(r Result, b Budget) bool {
-	if len(r.Content) != 1 || r.Structured != nil || r.Meta != nil {
+	if len(r.Content) != 1 || r.Meta != nil {
 		return false
 	}
 	t, ok := r.Content[0].(TextContent)
@@ -102,12 +99,13 @@ func (f *fitter) structured(r *Result) error {
 	if r.Structured == nil {
 		return nil
 	}
-	v, ok := r.sealed.is(r.Structured)
-	if !ok || len(v) > f.budget.Bytes {
+	var v jsontext.Value
+	if done, ok := r.Structured.(encoded); ok && len(done) <= f.budget.Bytes {
+		v = jsontext.Value(done)
+	} else {
 		var err error
 		v, err = Marshal(f.ctx, r.Structured, f.budget.Bytes)
-		var large *TooLargeError
-		if errors.As(err, &large) {
+		if large := tooLarge(err); large != nil {
 			f.refuse(r, large)
 			return nil
 		}
@@ -120,7 +118,6 @@ func (f *fitter) structured(r *Result) error {
 		f.whole = true
 	}
 	r.Structured = v
-	r.sealed = seal(v)
 	return nil
 }
 
@@ -221,8 +218,10 @@ func (f *fitter) meta(r *Result) error {
 		var err error
 		switch c := c.(type) {
 		case TextContent:
-			c.Meta, err = f.encodeMeta(c.Meta, &left)
-			r.Content[i] = c
+			if c.Meta != nil { // else it is not put into the interface anew
+				c.Meta, err = f.encodeMeta(c.Meta, &left)
+				r.Content[i] = c
+			}
 		case ImageContent:
 			c.Meta, err = f.encodeMeta(c.Meta, &left)
 			r.Content[i] = c
@@ -276,9 +275,8 @@ func (f *fitter) encodeMeta(m map[string]any, left *int) (map[string]any, error)
 			continue
 		}
 		v, err := Marshal(f.ctx, m[key], room)
-		var large *TooLargeError
 		switch {
-		case errors.As(err, &large):
+		case tooLarge(err) != nil:
 			f.cut.Meta++
 		case err != nil:
 			return nil, fmt.Errorf("_meta %q: %w", key, err)
@@ -301,24 +299,4 @@ func leftOut(kind, mimeType string, size int, why string) string {
 		kind += " " + quote.Cut(mimeType, 100)
 	}
 	return fmt.Sprintf("[%s of %s bytes left out: %s]", kind, comma(int64(size)), why)
-}
-
-// A sealed value is JSON that this package made: it is checked no second time.
-// It is only ever compared with what a result carries.
-type sealed struct {
-	first *byte
-	n     int
-}
-
-func seal(v jsontext.Value) sealed {
-	if len(v) == 0 {
-		return sealed{}
-	}
-	return sealed{&v[0], len(v)}
-}
-
-// is returns v as JSON if it is the sealed value.
-func (s sealed) is(v any) (jsontext.Value, bool) {
-	raw, ok := v.(jsontext.Value)
-	return raw, ok && s.n > 0 && len(raw) == s.n && &raw[0] == s.first
 }

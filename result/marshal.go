@@ -45,6 +45,13 @@ func (e *TooLargeError) size() string {
 	return comma(e.Size) + " bytes"
 }
 
+// tooLarge returns the *TooLargeError in err, or nil.
+func tooLarge(err error) *TooLargeError {
+	var large *TooLargeError
+	errors.As(err, &large)
+	return large
+}
+
 // Marshal encodes v as compact JSON by the rules of [Options]. A nil pointer is
 // encoded as the zero value it could point to, so that an object stays one.
 //

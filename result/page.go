@@ -5,7 +5,6 @@ package result
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/weir-mcp/weir/internal/quote"
@@ -87,7 +86,8 @@ type Page[T any] struct {
 	// Text says what the text form holds. Zero means TextLines.
 	Text TextMode
 
-	s pageState
+	s    pageState
+	item T // under way in Add; here, so that it need not be moved to the heap
 }
 
 // Add takes item and returns true, or returns false when the page is full: the
@@ -108,7 +108,8 @@ func (p *Page[T]) Add(item T) bool {
 		s.full = true
 		return false
 	}
-	size, fits, err := p.try(&item)
+	defer p.forget()
+	size, fits, err := p.try(item)
 	switch {
 	case err != nil:
 		s.err = err
@@ -126,7 +127,7 @@ func (p *Page[T]) Add(item T) bool {
 			if !ok {
 				break
 			}
-			_, fits, err := p.try(&smaller)
+			_, fits, err := p.try(smaller)
 			if err != nil {
 				s.err = err
 				return false
@@ -143,29 +144,36 @@ func (p *Page[T]) Add(item T) bool {
 }
 
 // try adds item if both of its forms fit, and tells its size as encoded if not.
-func (p *Page[T]) try(item *T) (size *TooLargeError, fits bool, err error) {
+func (p *Page[T]) try(item T) (size *TooLargeError, fits bool, err error) {
 	s := &p.s
+	p.item = item
 	before := len(s.items)
 	if before > 0 {
 		s.items = append(s.items, ',')
 	}
 	start := len(s.items)
 	// A page that holds items need not know how large one is that does not fit.
-	s.items, err = appendMarshal(context.Background(), s.items, item, max(s.room-start, 1))
+	s.items, err = appendMarshal(context.Background(), s.items, &p.item, max(s.room-start, 1))
 	if err != nil {
 		s.items = s.items[:before]
-		if errors.As(err, &size) {
-			return size, false, nil
+		if large := tooLarge(err); large != nil {
+			return large, false, nil
 		}
 		return nil, false, fmt.Errorf("page item %d: %w", s.taken, err)
 	}
-	if !p.addLine(*item, s.items[start:]) {
+	if !p.addLine(item, s.items[start:]) {
 		size = &TooLargeError{Limit: s.room, Size: int64(len(s.items) - start)}
 		s.items = s.items[:before]
 		return size, false, nil
 	}
 	s.taken++
 	return nil, true, nil
+}
+
+// forget drops the last item, which may be large.
+func (p *Page[T]) forget() {
+	var zero T
+	p.item = zero
 }
 
 // addLine adds the item to the text form if it fits.
@@ -206,8 +214,8 @@ func (p *Page[T]) More() { p.s.more = true }
 func (p *Page[T]) Len() int { return int(p.s.taken) }
 
 // Err returns the first mistake met: an item or an Extra that cannot be
-// encoded, a cursor that is too long. The Result of such a page carries the
-// error too: Bound returns it.
+// encoded, a cursor that is too long. The structured form of such a page's
+// Result cannot be encoded, for the same reason: Bound returns the error.
 func (p *Page[T]) Err() error {
 	if p.s.err != nil {
 		return p.s.err
@@ -218,16 +226,17 @@ func (p *Page[T]) Err() error {
 	return nil
 }
 
-// Result returns the page as it stands. Neither form is larger than the budget.
+// Result returns the page as it stands; it may be called again. Neither form is
+// larger than the budget. The structured form is there as JSON already.
 func (p *Page[T]) Result() Result {
 	p.begin()
 	if err := p.Err(); err != nil {
-		return Result{err: err}
+		return JSON(failed{err})
 	}
 	r, err := p.s.result(p.NextCursor, p.Extra)
 	if err != nil {
 		p.s.err = err
-		return Result{err: err}
+		return JSON(failed{err})
 	}
 	return r
 }

@@ -46,7 +46,7 @@ func both(t *testing.T, r Result, b Budget) (form, string) {
 	}
 	raw := out.Structured.(jsontext.Value)
 	text := texts(out)[0]
-	if string(raw) != string(r.Structured.(jsontext.Value)) || text != texts(r)[0] {
+	if string(raw) != fmt.Sprint(r.Structured) || text != texts(r)[0] {
 		t.Fatal("Bound changed the page")
 	}
 	b = b.WithDefaults(Budget{})
@@ -139,7 +139,7 @@ func TestPageSummary(t *testing.T) {
 			if want := strings.TrimSuffix(strings.Repeat("a\n", p.Len()), "\n"); rest != want {
 				t.Errorf("the items are %q", rest)
 			}
-			if got := string(r.Structured.(jsontext.Value)); got != tt.structured {
+			if got := fmt.Sprint(r.Structured); got != tt.structured {
 				t.Errorf("\n got %s\nwant %s", got, tt.structured)
 			}
 		})
@@ -303,7 +303,7 @@ func TestPageFirst2KB(t *testing.T) {
 	if len(summary) > 2000 || !strings.Contains(summary, cursor) {
 		t.Errorf("the summary takes %d bytes", len(summary))
 	}
-	if raw := p.Result().Structured.(jsontext.Value); !strings.Contains(string(raw[:2000]), cursor) {
+	if raw := fmt.Sprint(p.Result().Structured); !strings.Contains(raw[:2000], cursor) {
 		t.Errorf("the structured form begins with %.200s", raw)
 	}
 	p = Page[row]{Text: TextJSON, NextCursor: cursor}
@@ -368,12 +368,19 @@ func TestPageMistakes(t *testing.T) {
 	check("cursor with escapes", escaped.Err(), escaped.Result())
 
 	for name, extra := range map[string]any{
-		"array": []int{}, "channel": make(chan int), "own member": map[string]int{"items": 1}, "too large": map[string]string{"a": strings.Repeat("x", 50<<10)},
+		"array": []int{}, "channel": make(chan int), "own member": map[string]int{"items": 1},
 	} {
 		p := Page[int]{Extra: extra}
 		p.Add(1)
 		r := p.Result()
 		check("extra: "+name, p.Err(), r)
+	}
+	huge := Page[int]{Extra: map[string]string{"a": strings.Repeat("x", 50<<10)}}
+	if huge.Add(1) || huge.Err() == nil {
+		t.Error("an Extra over every budget was taken")
+	}
+	if out := bound(t, huge.Result(), Budget{}, nil); !out.IsError || out.Structured != nil {
+		t.Errorf("an Extra over every budget: %q", texts(out))
 	}
 	grows := Page[string]{Extra: map[string]string{"a": ""}, NextCursor: strings.Repeat("c", MaxCursor)}
 	for grows.Add(strings.Repeat("x", 30)) {
@@ -412,7 +419,7 @@ func TestPageExtraChanges(t *testing.T) {
 		scanned += 1000
 		p.Add(1)
 	}
-	if got := string(p.Result().Structured.(jsontext.Value)); !strings.Contains(got, `"scanned":5000,`) {
+	if got := fmt.Sprint(p.Result().Structured); !strings.Contains(got, `"scanned":5000,`) {
 		t.Errorf("got %s", got)
 	}
 	if !reflect.DeepEqual(p.Result(), p.Result()) {
@@ -466,7 +473,7 @@ func FuzzPage(f *testing.F) {
 			form
 			Query string `json:"query"`
 		}
-		raw := r.Structured.(jsontext.Value)
+		raw := r.Structured.(encoded)
 		if err := json.Unmarshal(raw, &got, json.RejectUnknownMembers(true)); err != nil {
 			t.Fatalf("%v in %s", err, raw)
 		}
@@ -484,7 +491,7 @@ func FuzzPage(f *testing.F) {
 		if added == 0 {
 			t.Fatal("the page does not move on")
 		}
-		if utf8.ValidString(unit+noun+sorted+hint+cursor) && !utf8.ValidString(texts(r)[0]) {
+		if utf8.ValidString(strings.Join([]string{unit, noun, sorted, hint, cursor}, " ")) && !utf8.ValidString(texts(r)[0]) {
 			t.Fatal("a character was cut")
 		}
 	})

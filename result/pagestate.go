@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/weir-mcp/weir/internal/quote"
 )
 
@@ -116,7 +114,7 @@ func (s *pageState) result(next string, extra any) (Result, error) {
 		truncated: s.truncated(next), next: next,
 		total: s.total, hasTotal: s.hasTotal, omitted: s.omitted, extra: members,
 	}
-	structured := jsontext.Value(ends.append(nil, s.items))
+	structured := encoded(ends.append(nil, s.items))
 	if len(structured) > s.budget.Bytes {
 		return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
 	}
@@ -128,18 +126,19 @@ func (s *pageState) result(next string, extra any) (Result, error) {
 			return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
 		}
 	case TextSummary:
-		text = s.summary(next)
+		text = string(s.appendSummary(nil, next))
 	default:
-		text = s.summary(next)
+		summary := s.appendSummary(make([]byte, 0, 512+len(next)), next)
+		var b strings.Builder
+		b.Grow(len(summary) + len(s.lines))
+		b.Write(summary)
 		if len(s.lines) > 0 {
-			text += "\n" + string(s.lines[:len(s.lines)-1])
+			b.WriteByte('\n')
+			b.Write(s.lines[:len(s.lines)-1])
 		}
+		text = b.String()
 	}
-	return Result{
-		Content:    []Content{TextContent{Text: text}},
-		Structured: structured,
-		sealed:     seal(structured),
-	}, nil
+	return Result{Content: []Content{TextContent{Text: text}}, Structured: structured}, nil
 }
 
 // pageEnds is the structured form of a page but for its items. What says how to
@@ -200,3 +199,15 @@ func encodeExtra(v any, limit int) ([]byte, error) {
 	}
 	return raw[1 : len(raw)-1], nil
 }
+
+// encoded is the structured form of a page: compact JSON that this package has
+// made, so that Bound need not check it again.
+type encoded []byte
+
+func (e encoded) MarshalJSON() ([]byte, error) { return e, nil }
+func (e encoded) String() string               { return string(e) }
+
+// failed is what stands for the structured form of a page with a mistake.
+type failed struct{ err error }
+
+func (f failed) MarshalJSON() ([]byte, error) { return nil, f.err }

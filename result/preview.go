@@ -192,7 +192,7 @@ func cutHead(b []byte, limit int) []byte {
 // cutTail returns the part of b, the end of something longer, that is shown as
 // the tail of it.
 func cutTail(b []byte, limit int) []byte {
-	for n := 0; n < len(b) && n < utf8.UTFMax-1 && !utf8.RuneStart(b[0]); n++ {
+	for n := 1; n < utf8.UTFMax && len(b) > 0 && !utf8.RuneStart(b[0]); n++ {
 		b = b[1:] // its start is not here
 	}
 	n, used := len(b), 0

@@ -33,12 +33,6 @@ type Result struct {
 	// into the text when Bound has to leave something out or to refuse it. Empty
 	// means a general sentence.
 	Hint string
-
-	// err is an author's mistake met while the result was made: a page item
-	// that cannot be encoded, say. Bound returns it.
-	err error
-
-	sealed sealed // Structured, if this package encoded it
 }
 
 // Text returns a Result of one text block.

@@ -10,16 +10,17 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/internal/quote"
 )
 
-// summary says in plain words what the page is and how to go on:
+// appendSummary says in plain words what the page is and how to go on:
 //
 //	Returned 50 of 4,382 matching records. Results are sorted by update time.
 //	Use cursor "…" to continue, or add a narrower path or query.
 //
 // No number and no cursor makes it longer than longestSummary.
-func (s *pageState) summary(next string) string {
-	b := make([]byte, 0, 256+len(next))
+func (s *pageState) appendSummary(b []byte, next string) []byte {
 	b = append(b, "Returned "...)
 	b = appendComma(b, s.taken)
 	if s.hasTotal {
@@ -58,7 +59,7 @@ func (s *pageState) summary(next string) string {
 	case !s.hasTotal:
 		b = append(b, " There are no more."...)
 	}
-	return string(b)
+	return b
 }
 
 // appendOmitted names how many items were left out, and the sizes of the first.
@@ -81,7 +82,7 @@ func (s *pageState) appendOmitted(b []byte) []byte {
 	return append(b, ")."...)
 }
 
-// longestSummary is the most that summary can take, as encoded: every sentence
+// longestSummary is the most that appendSummary appends, as encoded: every sentence
 // there, every number as long as it gets, and the longer of the two endings.
 func (s *pageState) longestSummary() int {
 	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
@@ -92,9 +93,9 @@ func (s *pageState) longestSummary() int {
 		sizes: []*TooLargeError{size, size, size},
 	}
 	next := strings.Repeat("x", MaxCursor)
-	n := inner(l.summary(next))
+	n := quote.Len(l.appendSummary(nil, next))
 	l.more = true
-	return max(n, inner(l.summary(next)))
+	return max(n, quote.Len(l.appendSummary(nil, next)))
 }
 
 // members yields the names of the members of a valid object.

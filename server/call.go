@@ -4,6 +4,8 @@
 package server
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/owner"
@@ -42,6 +44,8 @@ const (
 type call struct {
 	se       *session
 	id       wire.ID
+	name     string // of the tool; the Request is the handler's once it runs
+	protocol string // revision that it is answered in
 	tool     *tool.Tool
 	queue    *toolQueue
 	batch    *batch // the batch that it came in, or nil
@@ -199,7 +203,7 @@ func (se *session) snapshot() []Call {
 	defer se.mu.Unlock()
 	var out []Call
 	for c := se.live.head; c != nil; c = c.next {
-		d := Call{ID: c.id.Raw, Tool: c.req.Tool, Age: now.Sub(c.arrived)}
+		d := Call{ID: c.id.Raw, Tool: c.name, Age: now.Sub(c.arrived)}
 		switch {
 		case c.phase == queued:
 			d.State = "queued"
@@ -216,4 +220,14 @@ func (se *session) snapshot() []Call {
 		out = append(out, d)
 	}
 	return out
+}
+
+// String is c on one line, for a person.
+func (c Call) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s for %v", c.ID, c.Tool, c.State, c.Age.Round(time.Millisecond))
+	for _, o := range c.Owns {
+		fmt.Fprintf(&b, ", %s %s (%s)", o.Kind, o.ID, o.Name)
+	}
+	return b.String()
 }

@@ -165,7 +165,7 @@ func (se *session) cancel(id wire.ID, reason string) {
 	if !wasQueued {
 		se.endContext(c, &tool.Cancelled{Reason: reason})
 	}
-	se.log.Debug("a call was cancelled", "tool", c.req.Tool, "id", c.id.Raw, "queued", wasQueued, "reason", reason, "age", time.Since(c.arrived))
+	se.log.Debug("a call was cancelled", "tool", c.name, "id", c.id.Raw, "queued", wasQueued, "reason", reason, "age", time.Since(c.arrived))
 }
 
 // callTool admits a tools/call.
@@ -188,7 +188,7 @@ func (se *session) callTool(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown tool " + strconv.Quote(quote.Cut(name, 128))})
 		return
 	}
-	c := &call{se: se, id: q.ID, tool: t, batch: q.batch, bytes: q.size, arrived: time.Now(), token: q.meta.ProgressToken}
+	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: time.Now(), token: q.meta.ProgressToken}
 	c.ctx.c = c
 	c.req = tool.Request{
 		Tool:          name,

@@ -337,6 +337,7 @@ func TestPanics(t *testing.T) {
 						t.Errorf("answer %s", got)
 					}
 					if opaque {
+						synctest.Wait() // the log is written behind the reply
 						_, ref, _ := strings.Cut(got, "(ref ")
 						if ref, _, _ = strings.Cut(ref, ")"); len(ref) < 8 || !strings.Contains(log.String(), ref) {
 							t.Errorf("reference %q is not in the log:\n%s", ref, log)

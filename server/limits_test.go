@@ -137,7 +137,7 @@ func TestControlMemory(t *testing.T) {
 // TestFloodOfNotifications is case 22: notifications cost nothing that stays.
 func TestFloodOfNotifications(t *testing.T) {
 	n := 1_000_000
-	if testing.Short() {
+	if raceEnabled || testing.Short() {
 		n = 100_000
 	}
 	s := newStage()

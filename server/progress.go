@@ -87,7 +87,7 @@ func (f *progressFrame) Begin(*wire.Frame) bool {
 		b = append(b, `,"total":`...)
 		b = strconv.AppendFloat(b, g.total, 'f', -1, 64)
 	}
-	if g.message != "" && c.req.Protocol >= rev2025March {
+	if g.message != "" && c.protocol >= rev2025March {
 		b = append(b, `,"message":`...)
 		b = quote.Append(b, g.message)
 	}

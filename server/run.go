@@ -86,7 +86,7 @@ func (se *session) returnLocked(c *call) {
 	c.ctx.release()
 	if things := c.owner.Things(); len(things) > 0 {
 		se.log.Warn("a handler returned and left things behind; ending them",
-			"tool", c.req.Tool, "id", c.id.Raw, "first", things[0].Kind+" "+things[0].Name)
+			"tool", c.name, "id", c.id.Raw, "first", things[0].Kind+" "+things[0].Name)
 		go func() {
 			c.owner.Kill()
 			c.owner.WhenIdle(func() {
@@ -123,7 +123,7 @@ func (se *session) respond(c *call, res result.Result, err error) {
 			se.answer(c, wire.AppendError(se.buffer(), c.id, false, wireError(e)), outcomeRefused)
 		case errors.As(err, &internal):
 			ref := reference()
-			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "err", internal.Err)
+			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", internal.Err)
 			se.answerText(c, internalText(ref), outcomePanicked)
 		default:
 			// Only a context that ended for good comes here: nothing is sent.
@@ -144,14 +144,14 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	case err == nil:
 		se.answer(c, data, out)
 	case errors.As(err, &large):
-		se.log.Warn("a response is over the frame limit", "tool", c.req.Tool, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
+		se.log.Warn("a response is over the frame limit", "tool", c.name, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
 		se.answerText(c, fmt.Sprintf("The result of %s is larger than the %d bytes that one response may have. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
-			c.req.Tool, se.limits.MaxFrameOut), outcomeFailed)
+			c.name, se.limits.MaxFrameOut), outcomeFailed)
 	case (sendContext{&c.ctx}).Err() != nil:
 		se.drop(c)
 	default:
 		ref := reference()
-		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "err", err)
+		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", err)
 		se.answerText(c, internalText(ref), outcomePanicked)
 	}
 }
@@ -163,9 +163,9 @@ func (se *session) encode(c *call, res result.Result) ([]byte, error) {
 	b = append(b, c.id.Raw...)
 	b = append(b, `,"result":`...)
 	enc := result.Encoding{
-		Protocol:   c.req.Protocol,
+		Protocol:   c.protocol,
 		Limit:      se.limits.MaxFrameOut - len(b) - 1,
-		ServerInfo: se.srv.implementation(c.req.Protocol),
+		ServerInfo: se.srv.implementation(c.protocol),
 	}
 	b, err := enc.Append(sendContext{&c.ctx}, b, res)
 	if err != nil {
@@ -228,7 +228,7 @@ func (se *session) panicked(c *call, v any, stack []byte) {
 	if v == nil {
 		v = "runtime.Goexit was called"
 	}
-	se.log.Error("a handler panicked", "ref", ref, "tool", c.req.Tool, "id", c.id.Raw, "panic", fmt.Sprint(v), slog.String("stack", string(stack)))
+	se.log.Error("a handler panicked", "ref", ref, "tool", c.name, "id", c.id.Raw, "panic", fmt.Sprint(v), slog.String("stack", string(stack)))
 	se.answerText(c, internalText(ref), outcomePanicked)
 }
 

@@ -77,7 +77,7 @@ func (se *session) named(c *call, cause error) {
 	se.mu.Unlock()
 	if !was {
 		se.log.Warn("a handler goes on although its context ended; its slot stays taken until it returns",
-			"tool", c.req.Tool, "id", c.id.Raw, "cause", cause.Error(), "grace", se.limits.Grace, "age", time.Since(c.arrived).Round(time.Millisecond))
+			"tool", c.name, "id", c.id.Raw, "cause", cause.Error(), "grace", se.limits.Grace, "age", time.Since(c.arrived).Round(time.Millisecond))
 	}
 }
 
@@ -123,7 +123,7 @@ func (se *session) stallAttrsLocked(now time.Time, quiet time.Duration) []any {
 		slog.Int("queued", se.sched.waiting),
 	}
 	if c := se.live.head; c != nil {
-		attrs = append(attrs, slog.Group("oldest", "tool", c.req.Tool, "id", c.id.Raw, "age", now.Sub(c.arrived).Round(time.Millisecond)))
+		attrs = append(attrs, slog.Group("oldest", "tool", c.name, "id", c.id.Raw, "age", now.Sub(c.arrived).Round(time.Millisecond)))
 	}
 	return attrs
 }

@@ -20,6 +20,8 @@ type acceptor struct {
 
 	// unread is set when a part was skipped that may hold duplicate names.
 	unread bool
+
+	depth int
 }
 
 // accept reports whether all of a.text fits n.
@@ -42,15 +44,21 @@ func (a *acceptor) value(i int, n *node) int {
 	}
 	switch a.text[i] {
 	case '{':
-		if n.kinds&kindObject == 0 || n.enum != nil {
+		if n.kinds&kindObject == 0 || n.enum != nil || a.depth == maxDepth {
 			return -1
 		}
-		return a.object(i, n)
+		a.depth++
+		i = a.object(i, n)
+		a.depth--
+		return i
 	case '[':
-		if n.kinds&kindArray == 0 || n.enum != nil {
+		if n.kinds&kindArray == 0 || n.enum != nil || a.depth == maxDepth {
 			return -1
 		}
-		return a.array(i, n)
+		a.depth++
+		i = a.array(i, n)
+		a.depth--
+		return i
 	case '"':
 		if n.kinds&kindString == 0 {
 			return -1
@@ -205,21 +213,10 @@ func (a *acceptor) object(i int, n *node) int {
 			i = skipSpace(a.text, i+1)
 		}
 		first = false
-		if i >= len(a.text) || a.text[i] != '"' {
+		var name []byte
+		if name, i = memberAt(a.text, i); i < 0 {
 			return -1
 		}
-		end, plain := skipString(a.text, i)
-		if end < 0 {
-			return -1
-		}
-		name := a.text[i+1 : end-1]
-		if !plain {
-			name = unquote(a.text[i:end])
-		}
-		if i = skipSpace(a.text, end); i >= len(a.text) || a.text[i] != ':' {
-			return -1
-		}
-		i = skipSpace(a.text, i+1)
 		p := n.find(name, next)
 		switch {
 		case p >= 0:
@@ -236,7 +233,7 @@ func (a *acceptor) object(i int, n *node) int {
 			}
 			given[p/64] |= bit
 			i = a.value(i, n.props[p].node)
-		case n.closed || i >= len(a.text):
+		case n.closed:
 			return -1
 		case n.extra != nil:
 			a.unread = true // the names themselves

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -89,7 +90,7 @@ func resultOf[Out any](out Out, err error) result.Result {
 	case v.Kind() == reflect.Pointer && v.IsNil():
 		return result.Result{Structured: reflect.New(v.Type().Elem()).Interface()}
 	}
-	return result.Result{Structured: out}
+	return result.Result{Structured: &out} // a pointer spares the encoder a copy
 }
 
 // AddPage registers a tool that answers with pages of items of type T. The
@@ -186,30 +187,36 @@ func decodeProblem(args jsontext.Value, err error) problem {
 			found = show(v)
 		}
 	}
+	if wanted := wantedType(semantic.GoType); wanted != "" {
+		return problem{place, fmt.Sprintf("found %s, wanted %s", found, wanted)}
+	}
 	why := ""
 	if semantic.Err != nil {
 		why = ": " + clip(semantic.Err.Error(), 120)
 	}
-	return problem{place, fmt.Sprintf("found %s, wanted %s%s", found, wantedType(semantic.GoType), why)}
+	return problem{place, fmt.Sprintf("found %s, which cannot be used%s", found, why)}
 }
 
-// wantedType names a Go type for a model.
+// wantedType says what a Go type takes, where its name would not help a model.
 func wantedType(t reflect.Type) string {
-	if t == nil {
-		return "another value"
-	}
-	for t.Kind() == reflect.Pointer {
+	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	switch {
+	case t == nil:
+		return ""
+	case t == reflect.TypeFor[time.Duration]():
+		return durationWord
+	case t.PkgPath() != "":
+		return ""
+	}
 	switch k := t.Kind(); {
-	case k >= reflect.Int && k <= reflect.Uint64 && t.PkgPath() == "":
+	case k >= reflect.Int && k <= reflect.Uint64:
 		return "an integer within the range of " + k.String()
 	case k == reflect.Float32 || k == reflect.Float64:
 		return "a number within the range of " + k.String()
-	case k == reflect.Slice || k == reflect.Array:
-		if t.Elem().Kind() == reflect.Uint8 && t.PkgPath() == "" {
-			return "base64"
-		}
+	case (k == reflect.Slice || k == reflect.Array) && t.Elem().Kind() == reflect.Uint8:
+		return "base64"
 	}
-	return t.String()
+	return ""
 }

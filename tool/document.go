@@ -8,10 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/internal/quote"
 )
 
 // errNumber refuses numbers whose exact value would take too much memory.
@@ -133,4 +136,48 @@ func tokens(pointer string) func(yield func(string) bool) {
 			}
 		}
 	}
+}
+
+// encodeDocument appends v, which decodeDocument made, as compact JSON with
+// sorted names.
+func encodeDocument(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	case string:
+		return quote.Append(dst, v)
+	case json.Number:
+		return append(dst, v...)
+	case []any:
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = encodeDocument(dst, e)
+		}
+		return append(dst, ']')
+	case object:
+		dst = append(dst, '{')
+		for i, name := range sortedNames(v) {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(quote.Append(dst, name), ':')
+			dst = encodeDocument(dst, v[name])
+		}
+		return append(dst, '}')
+	}
+	return append(dst, "null"...)
+}
+
+func sortedNames(o object) []string {
+	names := make([]string, 0, len(o))
+	for name := range o {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

@@ -158,7 +158,7 @@ func (t *Tool) checkOutput(text jsontext.Value) (jsontext.Value, error) {
 	if fits && !a.rewrite {
 		return text, nil
 	}
-	normal := jsontext.Value(normalizer{}.value(nil, text, n))
+	normal := jsontext.Value(new(normalizer).normalize(nil, text, n))
 	if fits {
 		return normal, nil
 	}

@@ -146,6 +146,6 @@ func FuzzGivenSchema(f *testing.F) {
 		a := acceptor{text: []byte(`{"a":[1],"b":null}`)}
 		a.accept(n)
 		_ = n.checkDefaults("", map[*node]bool{})
-		normalizer{defaults: true, unwrap: true}.value(nil, a.text, n)
+		(&normalizer{defaults: true, unwrap: true}).normalize(nil, a.text, n)
 	})
 }

@@ -7,7 +7,7 @@ import "strings"
 
 // nearest returns the one of known that name was probably meant to be, or "".
 func nearest(name string, known []string) string {
-	best, bestDistance := "", max(1, len(name)/3)+1
+	best, bestDistance := "", len(name)/3+1
 	folded := fold(name)
 	for _, k := range known {
 		if fold(k) == folded {

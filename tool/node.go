@@ -14,8 +14,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v5"
-
-	"github.com/weir-mcp/weir/internal/quote"
 )
 
 // kinds is a set of JSON types.
@@ -278,7 +276,7 @@ func (c *nodeCompiler) properties(n *node, pointer string, v any, s object) (boo
 		p := property{name: name, node: child, required: required[name]}
 		if o, ok := schema.(object); ok {
 			if def, ok := o["default"]; ok {
-				p.def = normalizer{defaults: true}.value(nil, encodeDocument(nil, def), child)
+				p.def = (&normalizer{defaults: true}).normalize(nil, encodeDocument(nil, def), child)
 				n.defaults = true
 			}
 		}
@@ -351,48 +349,4 @@ func (n *node) allow(v any) {
 		n.enumAsk = true
 	}
 	n.enum = append(n.enum, text)
-}
-
-// encodeDocument appends v, which decodeDocument made, as compact JSON with
-// sorted names.
-func encodeDocument(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...)
-	case bool:
-		return strconv.AppendBool(dst, v)
-	case string:
-		return quote.Append(dst, v)
-	case json.Number:
-		return append(dst, v...)
-	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = encodeDocument(dst, e)
-		}
-		return append(dst, ']')
-	case object:
-		dst = append(dst, '{')
-		for i, name := range sortedNames(v) {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(quote.Append(dst, name), ':')
-			dst = encodeDocument(dst, v[name])
-		}
-		return append(dst, '}')
-	}
-	return append(dst, "null"...)
-}
-
-func sortedNames(o object) []string {
-	names := make([]string, 0, len(o))
-	for name := range o {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -13,7 +13,8 @@ import (
 
 // A normalizer brings JSON into the one form that is validated, decoded and
 // bound into cursors. Guided by the schema, it drops nulls that count as
-// absent, adds defaults, and writes integers such as 1.0 with digits alone.
+// absent, adds defaults, and writes integers such as 1.0 with digits alone. It
+// takes one pass.
 type normalizer struct {
 	// defaults adds what is absent and has a default in the schema.
 	defaults bool
@@ -21,36 +22,56 @@ type normalizer struct {
 	// unwrap replaces a string by the JSON in it, where the schema wants a
 	// number, a boolean, an array or an object, and no string.
 	unwrap bool
+
+	depth int
 }
 
-// value appends the normal form of the value text to dst. Text that does not
-// fit the schema is copied, for the validator to say why.
-func (z normalizer) value(dst, text []byte, n *node) []byte {
+// normalize appends the normal form of text to dst. What does not fit the
+// schema is copied, for the validator to say why; so is what follows a mistake
+// in the JSON.
+func (z *normalizer) normalize(dst, text []byte, n *node) []byte {
+	dst, end := z.value(dst, text, skipSpace(text, 0), n)
+	return append(dst, text[skipSpace(text, end):]...)
+}
+
+// value appends the normal form of the value at text[i] and returns the index
+// after it. Where that is not after i, the JSON is at fault.
+func (z *normalizer) value(dst, text []byte, i int, n *node) ([]byte, int) {
 	n = n.deref()
-	text = bytes.TrimLeft(text, " \n\t\r")
-	if len(text) == 0 || n.any {
-		return append(dst, text...)
+	if i >= len(text) || z.depth == maxDepth {
+		return dst, i
 	}
-	switch c := text[0]; {
+	z.depth++
+	defer func() { z.depth-- }()
+	switch c := text[i]; {
+	case n.any:
 	case c == '{' && n.kinds&kindObject != 0:
-		return z.object(dst, text, n)
+		return z.object(dst, text, i, n)
 	case c == '[' && n.items != nil && n.kinds&kindArray != 0:
-		return z.array(dst, text, n)
+		return z.array(dst, text, i, n)
 	case c == '"' && z.unwrap && n.typed && n.kinds&kindString == 0:
-		if inner := unquote(text); n.takes(inner) && jsontext.Value(inner).IsValid() {
-			return z.value(dst, bytes.TrimRight(inner, " \n\t\r"), n)
+		if end, _ := skipString(text, i); end > 0 {
+			inner := bytes.Trim(unquote(text[i:end]), " \n\t\r")
+			if n.takes(inner) && jsontext.Value(inner).IsValid() {
+				return z.normalize(dst, inner, n), end
+			}
 		}
 	case (c == '-' || '0' <= c && c <= '9') && n.kinds&(kindNumber|kindInteger) == kindInteger:
-		if out, ok := appendInteger(dst, text); ok {
-			return out
+		if end, _ := skipNumber(text, i); end > 0 {
+			if out, ok := appendInteger(dst, text[i:end]); ok {
+				return out, end
+			}
 		}
 	}
-	return append(dst, text...)
+	end := skipValue(text, i)
+	if end < 0 {
+		return dst, i
+	}
+	return append(dst, text[i:end]...), end
 }
 
 // takes tells whether n wants the kind of value that text begins with.
 func (n *node) takes(text []byte) bool {
-	text = bytes.TrimLeft(text, " \n\t\r")
 	if len(text) == 0 {
 		return false
 	}
@@ -67,55 +88,80 @@ func (n *node) takes(text []byte) bool {
 	return n.kinds&(kindInteger|kindNumber) != 0
 }
 
-func (z normalizer) array(dst, text []byte, n *node) []byte {
+func (z *normalizer) array(dst, text []byte, i int, n *node) ([]byte, int) {
 	dst = append(dst, '[')
-	first := true
-	elements(text, func(v []byte) bool {
-		if !first {
+	for i = skipSpace(text, i+1); i < len(text) && text[i] != ']'; i = skipSpace(text, i) {
+		if text[i] == ',' {
 			dst = append(dst, ',')
+			i = skipSpace(text, i+1)
 		}
-		first = false
-		dst = z.value(dst, v, n.items)
-		return true
-	})
-	return append(dst, ']')
+		var end int
+		if dst, end = z.value(dst, text, i, n.items); end <= i {
+			return dst, i
+		}
+		i = end
+	}
+	return closing(dst, text, i)
 }
 
-func (z normalizer) object(dst, text []byte, n *node) []byte {
+func (z *normalizer) object(dst, text []byte, i int, n *node) ([]byte, int) {
 	var given [maxProperties / 64]uint64
 	dst = append(dst, '{')
 	start := len(dst)
-	members(text, func(m member) bool {
-		p := n.find(m.name, 0)
-		if p >= 0 && string(m.value) == "null" && n.props[p].dropsNull() {
-			return true
+	for i = skipSpace(text, i+1); i < len(text) && text[i] != '}'; i = skipSpace(text, i) {
+		if text[i] == ',' {
+			i = skipSpace(text, i+1)
+		}
+		name, v := memberAt(text, i)
+		if v < 0 {
+			return dst, i
+		}
+		p := n.find(name, 0)
+		if p >= 0 && bytes.HasPrefix(text[v:], null) && n.props[p].dropsNull() {
+			i = v + len(null)
+			continue
 		}
 		if len(dst) > start {
 			dst = append(dst, ',')
 		}
-		dst = append(quote.Append(dst, m.name), ':')
+		dst = append(quote.Append(dst, name), ':')
+		below := anything
 		switch {
 		case p >= 0:
 			given[p/64] |= 1 << (p % 64)
-			dst = z.value(dst, m.value, n.props[p].node)
+			below = n.props[p].node
 		case n.extra != nil:
-			dst = z.value(dst, m.value, n.extra)
-		default:
-			dst = append(dst, m.value...)
+			below = n.extra
 		}
-		return true
-	})
-	if z.defaults && n.defaults {
-		for i, p := range n.props {
-			if p.def == nil || given[i/64]&(1<<(i%64)) != 0 {
+		var end int
+		if dst, end = z.value(dst, text, v, below); end <= v {
+			return dst, v
+		}
+		i = end
+	}
+	if z.defaults && n.defaults && i < len(text) {
+		for p := range n.props {
+			def := n.props[p].def
+			if def == nil || given[p/64]&(1<<(p%64)) != 0 {
 				continue
 			}
 			if len(dst) > start {
 				dst = append(dst, ',')
 			}
-			dst = append(quote.Append(dst, p.name), ':')
-			dst = append(dst, p.def...)
+			dst = append(quote.Append(dst, n.props[p].name), ':')
+			dst = append(dst, def...)
 		}
 	}
-	return append(dst, '}')
+	return closing(dst, text, i)
+}
+
+// anything is the node of a schema without rules.
+var anything = &node{any: true}
+
+// closing appends the bracket at text[i], if there is one.
+func closing(dst, text []byte, i int) ([]byte, int) {
+	if i >= len(text) {
+		return dst, i
+	}
+	return append(dst, text[i]), i + 1
 }

@@ -76,7 +76,11 @@ func (r *reporter) report(e *jsonschema.ValidationError) {
 	if len(path) > 0 {
 		keyword = path[len(path)-1]
 	}
-	branches := e.Message != "" && (keyword == "anyOf" || keyword == "oneOf")
+	branches := false
+	switch keyword {
+	case "anyOf", "oneOf", "minContains":
+		branches = e.Message != "" // else a property of that name
+	}
 	if len(e.Causes) > 0 && !branches { // why each branch did not fit is more than helps
 		for _, c := range e.Causes {
 			r.report(c)
@@ -94,6 +98,9 @@ func (r *reporter) report(e *jsonschema.ValidationError) {
 	}
 	instance := pointerOf(e.InstanceLocation)
 	value, _ := resolve(r.doc, instance)
+	if n := len(path); n > 1 && path[n-2] == "propertyNames" {
+		value = lastToken(instance) // the name itself
+	}
 	r.explain(placeOf(instance), keyword, rules, value, e.Message)
 }
 
@@ -144,7 +151,9 @@ func (r *reporter) explain(place, keyword string, rules object, value any, messa
 	case "pattern":
 		r.add(place, "found %s, wanted a match of %s", show(value), clip(fmt.Sprint(arg), 80))
 	case "format":
-		r.add(place, "found %s, wanted the format %v", show(value), arg)
+		r.add(place, "found %s, wanted %s", show(value), formatWord(arg))
+	case "minContains", "maxContains":
+		r.add(place, "found too few or too many of the items that it has to contain")
 	case "uniqueItems":
 		r.add(place, "found equal items, wanted each once")
 	case "anyOf", "oneOf":
@@ -262,6 +271,24 @@ func foundWord(v any) string {
 		return show(v) + " (string)"
 	}
 	return show(v)
+}
+
+// durationWord names what time.Duration is written as.
+const durationWord = `a duration such as "1m30s"`
+
+func formatWord(arg any) string {
+	if arg == "date-time" {
+		return `a date-time such as "2026-07-28T12:00:00Z"`
+	}
+	return fmt.Sprintf("the format %v", arg)
+}
+
+func lastToken(pointer string) string {
+	last := ""
+	for t := range tokens(pointer) {
+		last = t
+	}
+	return last
 }
 
 func typesOf(arg any) []string {

@@ -134,6 +134,32 @@ func unquote(s []byte) []byte {
 	return t
 }
 
+// maxDepth is how deep JSON may be nested. The reader of frames allows no more.
+const maxDepth = 10_000
+
+// memberAt reads the name of the member of an object that begins at b[i], as
+// text, and returns it with the index of its value, or -1.
+func memberAt(b []byte, i int) (name []byte, value int) {
+	if i >= len(b) || b[i] != '"' {
+		return nil, -1
+	}
+	end, plain := skipString(b, i)
+	if end < 0 {
+		return nil, -1
+	}
+	name = b[i+1 : end-1]
+	if !plain {
+		name = unquote(b[i:end])
+	}
+	if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
+		return nil, -1
+	}
+	if i = skipSpace(b, i+1); i >= len(b) {
+		return nil, -1
+	}
+	return name, i
+}
+
 // A member is one name and value of an object.
 type member struct {
 	name  []byte // as text, without quotes and escapes
@@ -147,23 +173,13 @@ func members(obj []byte, yield func(member) bool) {
 	if i >= len(obj) || obj[i] != '{' {
 		return
 	}
-	for i = skipSpace(obj, i+1); i < len(obj) && obj[i] == '"'; i = skipSpace(obj, i+1) {
-		end, plain := skipString(obj, i)
-		if end < 0 {
+	for i = skipSpace(obj, i+1); i < len(obj); i = skipSpace(obj, i+1) {
+		name, v := memberAt(obj, i)
+		if v < 0 {
 			return
 		}
-		name := obj[i+1 : end-1]
-		if !plain {
-			name = unquote(obj[i:end])
-		}
-		if i = skipSpace(obj, end); i >= len(obj) || obj[i] != ':' {
-			return
-		}
-		i = skipSpace(obj, i+1)
-		if end = skipValue(obj, i); end < 0 {
-			return
-		}
-		if !yield(member{name, obj[i:end]}) {
+		end := skipValue(obj, v)
+		if end < 0 || !yield(member{name, obj[v:end]}) {
 			return
 		}
 		if i = skipSpace(obj, end); i >= len(obj) || obj[i] != ',' {

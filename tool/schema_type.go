@@ -330,7 +330,7 @@ func (g *generator) leaf(t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[time.Time]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[time.Duration]():
-		return &jsonschema.Schema{Type: "string", Description: `a duration such as "1m30s"`}
+		return &jsonschema.Schema{Type: "string", Description: durationWord}
 	case reflect.TypeFor[jsonv1.Number]():
 		return &jsonschema.Schema{Type: "number"}
 	case reflect.TypeFor[big.Int]():
@@ -365,45 +365,4 @@ func (g *generator) leaf(t reflect.Type) *jsonschema.Schema {
 		return g.fail("type %s has no method %s", t, name)
 	}
 	return &jsonschema.Schema{Type: "string"}
-}
-
-// findRecursion finds, for each circle of types that can be reached from t,
-// one that is on it.
-func (g *generator) findRecursion(t reflect.Type) {
-	const open, done = 1, 2
-	state := map[reflect.Type]int{}
-	var visit func(t reflect.Type)
-	visit = func(t reflect.Type) {
-		for t.Kind() == reflect.Pointer && t.Name() == "" {
-			t = t.Elem()
-		}
-		switch state[t] {
-		case done:
-			return
-		case open:
-			if g.recursive == nil {
-				g.recursive = map[reflect.Type]bool{}
-			}
-			g.recursive[t] = true
-			return
-		}
-		state[t] = open
-		defer func() { state[t] = done }()
-		switch t.Kind() {
-		case reflect.Slice, reflect.Array, reflect.Map, reflect.Pointer:
-			visit(t.Elem())
-		case reflect.Struct:
-			if t == reflect.TypeFor[url.URL]() || implements(t, schemaHook) || implements(t, jsonMethods...) || implements(t, textMethods...) {
-				return
-			}
-			for i := range t.NumField() {
-				if f := t.Field(i); f.IsExported() || f.Anonymous {
-					if f.Tag.Get("json") != "-" {
-						visit(f.Type)
-					}
-				}
-			}
-		}
-	}
-	visit(t)
 }

@@ -197,7 +197,7 @@ func (t *Tool) prepare(req *Request) error {
 		return nil
 	}
 	z := normalizer{defaults: true, unwrap: t.info.AcceptText}
-	normal := z.value(nil, text, n)
+	normal := z.normalize(nil, text, n)
 	if len(normal) == 0 || normal[0] != '{' {
 		return &Error{Code: codeInvalidParams, Message: "arguments have to be an object"}
 	}

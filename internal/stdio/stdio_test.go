@@ -50,7 +50,7 @@ func child(t *testing.T, mode string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, exe)
-	cmd.Env = append(os.Environ(), modeEnv+"="+mode)
+	cmd.Env = append(os.Environ(), modeEnv+"="+mode, "GORACE=atexit_sleep_ms=0")
 	cmd.WaitDelay = time.Second
 	return cmd
 }

@@ -185,13 +185,22 @@ func (r *Reader) exceeds(p []byte) bool {
 
 // finish makes a frame of a complete line that lies in buf.
 func (r *Reader) finish(line []byte) ([]byte, error) {
+	line, err := r.check(line)
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(line), nil
+}
+
+// check cuts the CR off a complete line, and refuses it above the limit.
+func (r *Reader) check(line []byte) ([]byte, error) {
 	line = trimCR(line)
 	if len(line) > r.limit {
 		var s idSeeker
 		s.feed(line)
 		return nil, r.refuse(int64(len(line)), s.id())
 	}
-	return bytes.Clone(line), nil
+	return line, nil
 }
 
 // long reads on in a line that has filled half of buf, into memory of its own.
@@ -225,7 +234,10 @@ func (r *Reader) long() ([]byte, error) {
 			}
 			continue
 		}
-		line = trimCR(line)
+		line, err := r.check(line)
+		if err != nil {
+			return nil, err
+		}
 		r.guess = min(len(line)+readSize/8+2, maxGuess)
 		if cap(line) > len(line)+len(line)/4 {
 			line = bytes.Clone(line) // rather than keep what it does not need

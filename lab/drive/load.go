@@ -48,7 +48,10 @@ type template struct {
 	id   int // where its id begins
 }
 
-const wholeCheck = 64 << 10
+const (
+	wholeCheck = 64 << 10 // longer answers are compared at their edges
+	edgeCheck  = 4 << 10
+)
 
 // matches tells whether line is t with another id, and which.
 func (t template) matches(line []byte) (int, bool) {
@@ -59,14 +62,16 @@ func (t template) matches(line []byte) (int, bool) {
 	if !ok {
 		return 0, false
 	}
-	a, b := t.id, t.id+idDigits
 	if len(line) <= wholeCheck {
-		return n, bytes.Equal(line[:a], t.line[:a]) && bytes.Equal(line[b:], t.line[b:])
+		return n, t.same(line, 0, len(line))
 	}
-	const edge = 4 << 10
-	head, tail := min(a, edge), max(b, len(line)-edge)
-	return n, bytes.Equal(line[:head], t.line[:head]) && bytes.Equal(line[b:max(b, edge)], t.line[b:max(b, edge)]) &&
-		bytes.Equal(line[tail:], t.line[tail:])
+	return n, t.same(line, 0, edgeCheck) && t.same(line, len(line)-edgeCheck, len(line))
+}
+
+// same compares line[from:to] with the template, but for the id.
+func (t template) same(line []byte, from, to int) bool {
+	a, b := min(max(t.id, from), to), min(max(t.id+idDigits, from), to)
+	return bytes.Equal(line[from:a], t.line[from:a]) && bytes.Equal(line[b:to], t.line[b:to])
 }
 
 // Run drives one load. After an error the process is of no further use.

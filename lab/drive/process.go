@@ -36,6 +36,7 @@ type Process struct {
 	in      *os.File
 	out     *os.File
 	started time.Time
+	ended   chan struct{} // closed when the process is gone and its stderr read
 
 	buf        []byte // read from out; buf[start:end] is not consumed yet
 	start, end int
@@ -59,7 +60,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	cmd := exec.CommandContext(ctx, c.Path, c.Args...)
 	cmd.Dir = c.Dir
 	cmd.WaitDelay = time.Second // a process the server left behind may hold stderr open
-	p := &Process{Stderr: NewTail(), cmd: cmd, in: in, out: out, buf: make([]byte, 256<<10)}
+	p := &Process{Stderr: NewTail(), cmd: cmd, in: in, out: out, ended: make(chan struct{}), buf: make([]byte, 256<<10)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = childIn, childOut, p.Stderr
 	p.started = time.Now()
 	if err := startOn(cmd, c.CPU); err != nil {
@@ -67,6 +68,10 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 		out.Close()
 		return nil, err
 	}
+	go func() {
+		cmd.Wait() // its error is of no interest: a server may end as it likes
+		close(p.ended)
+	}()
 	return p, nil
 }
 
@@ -76,7 +81,7 @@ func (p *Process) Stop() {
 	p.in.Close()
 	kill := time.AfterFunc(2*time.Second, func() { p.cmd.Process.Kill() })
 	go io.Copy(io.Discard, p.out) // ends when p.out is closed below
-	p.cmd.Wait()                  // its error is of no interest: a server may end as it likes
+	<-p.ended
 	kill.Stop()
 	p.out.Close()
 }
@@ -169,6 +174,10 @@ func (p *Process) explain(err error) error {
 	}
 	if errors.Is(err, io.EOF) {
 		err = errors.New("the server closed its stdout")
+		select {
+		case <-p.ended: // so that all of its stderr is there
+		case <-time.After(time.Second):
+		}
 	}
 	if said := p.Stderr.Last(); said != "" {
 		return fmt.Errorf("%w; its stderr ends in %q", err, said)

@@ -17,7 +17,7 @@ import (
 )
 
 // leakWait is how long goroutines may take to end after Serve has returned.
-const leakWait = 2 * time.Second
+const leakWait = time.Second
 
 const leakLabel = "weir/servertest"
 

@@ -20,11 +20,13 @@ import (
 
 // The plan of the run: when what happens, from its start.
 const (
-	pace     = 25 * time.Millisecond // between two requests for 64 KiB
-	stopAt   = 1000 * time.Millisecond
-	cancelAt = 2500 * time.Millisecond
-	resumeAt = 4000 * time.Millisecond
-	endAt    = 5500 * time.Millisecond
+	pace       = 25 * time.Millisecond // between two requests for 64 KiB
+	stopAt     = 1000 * time.Millisecond
+	cancelAt   = 2500 * time.Millisecond
+	resumeAt   = 4000 * time.Millisecond
+	endAt      = 9000 * time.Millisecond // at the latest: a while after the last result
+	afterwards = 400 * time.Millisecond
+	readPace   = 8 * time.Millisecond // between two reads of up to 64 KiB
 )
 
 // A hostRun is the host's side of the run.
@@ -37,7 +39,8 @@ type hostRun struct {
 	moved    sync.Cond  // signalled when paused changed
 	paused   bool
 	received int64
-	waiting  int64 // as the server said last
+	last     time.Time // when bytes were received last
+	waiting  int64     // as the server said last
 	out      run
 }
 
@@ -73,8 +76,8 @@ func runHost() (*run, error) {
 	}
 	h := &hostRun{stdin: stdin, stdout: r, began: time.Now()}
 	h.moved.L = &h.mu
-	h.out.where = fmt.Sprintf("%s/%s, a pipe of %d bytes, a request for %d bytes every %v, a sample every %v",
-		runtime.GOOS, runtime.GOARCH, capacity, resultSize, pace, step)
+	h.out.where = fmt.Sprintf("%s/%s, a pipe of %d bytes, a request for %d bytes every %v, a read every %v, a sample every %v",
+		runtime.GOOS, runtime.GOARCH, capacity, resultSize, pace, readPace, step)
 
 	var reads, logs sync.WaitGroup
 	reads.Go(h.read)
@@ -116,6 +119,9 @@ func (h *hostRun) drive() (sent int64, err error) {
 			}
 		case <-samples.C:
 			h.sample()
+			if time.Since(h.began) > resumeAt && h.quietFor(sent) > afterwards {
+				return sent, nil
+			}
 		case <-stop:
 			h.event("stop", time.Now())
 			h.pause(true)
@@ -131,6 +137,16 @@ func (h *hostRun) drive() (sent int64, err error) {
 	}
 	h.pause(false)
 	return sent, err
+}
+
+// quietFor tells for how long all that was asked for has been received.
+func (h *hostRun) quietFor(sent int64) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.received < sent*resultSize {
+		return 0
+	}
+	return time.Since(h.last)
 }
 
 func (h *hostRun) pause(on bool) {
@@ -149,9 +165,11 @@ func (h *hostRun) read() {
 			h.moved.Wait()
 		}
 		h.mu.Unlock()
+		time.Sleep(readPace) // a host that has something else to do as well
 		n, err := h.stdout.Read(buf)
 		h.mu.Lock()
 		h.received += int64(n)
+		h.last = time.Now()
 		h.mu.Unlock()
 		if err != nil {
 			return

@@ -41,13 +41,16 @@ text { font: 13px system-ui, sans-serif; fill: #24292f }
 .grid { stroke: #d0d7de; stroke-width: 1 }
 .mark { stroke: #cf222e; stroke-width: 1.2; stroke-dasharray: 4 3 }
 .quiet { fill: #afb8c1; fill-opacity: .22 }
-.curve { stroke-width: 1.6; stroke-linejoin: round; fill-opacity: .18 }
 .server { stroke: #bc4c00; fill: #bc4c00 } .pipe { stroke: #0969da; fill: #0969da } .host { stroke: #1a7f37; fill: #1a7f37 }
+.curve { stroke-width: 1.6; stroke-linejoin: round; fill: none }
+.area { stroke: none; fill-opacity: .18 }
+.title { stroke: #ffffff; stroke-width: 4; paint-order: stroke }
 .back { fill: #ffffff }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .small { fill: #9198a1 } .axis { stroke: #6e7681 } .grid { stroke: #30363d }
-.mark { stroke: #ff7b72 } .quiet { fill: #6e7681 } .back { fill: #0d1117 }
+.mark { stroke: #ff7b72 } .quiet { fill: #6e7681 } .back { fill: #0d1117 } .title { stroke: #0d1117 }
 .server { stroke: #f0883e; fill: #f0883e } .pipe { stroke: #58a6ff; fill: #58a6ff } .host { stroke: #3fb950; fill: #3fb950 }
+.curve { fill: none } .area { stroke: none }
 }
 </style>
 `
@@ -102,12 +105,14 @@ func (p panel) draw(b *bytes.Buffer, r *run, x func(float64) float64, top int) {
 		fmt.Fprintf(b, `<line class="%s" x1="%d" y1="%.1f" x2="%d" y2="%.1f"/>`+"\n", class, left, y(v), right, y(v))
 		fmt.Fprintf(b, `<text class="small" x="%d" y="%.1f" text-anchor="end">%g %s</text>`+"\n", left-8, y(v)+4, v, p.name)
 	}
-	fmt.Fprintf(b, `<path class="curve %s" d="M%.1f %.1f`, p.class, x(float64(r.samples[0].ms)), y(0))
-	for _, s := range r.samples {
-		fmt.Fprintf(b, " L%.1f %.1f", x(float64(s.ms)), y(float64(p.value(s))/p.unit))
+	var line bytes.Buffer
+	for i, s := range r.samples {
+		fmt.Fprintf(&line, "%c%.1f %.1f ", "ML"[min(i, 1)], x(float64(s.ms)), y(float64(p.value(s))/p.unit))
 	}
-	fmt.Fprintf(b, ` L%.1f %.1f Z"/>`+"\n", x(float64(r.samples[len(r.samples)-1].ms)), y(0))
-	fmt.Fprintf(b, `<text x="%d" y="%d">%s</text>`+"\n", left+6, top-1, p.title)
+	first, last := x(float64(r.samples[0].ms)), x(float64(r.samples[len(r.samples)-1].ms))
+	fmt.Fprintf(b, `<path class="area %s" d="%sL%.1f %.1f L%.1f %.1f Z"/>`+"\n", p.class, &line, last, y(0), first, y(0))
+	fmt.Fprintf(b, `<path class="curve %s" d="%s"/>`+"\n", p.class, bytes.TrimSpace(line.Bytes()))
+	fmt.Fprintf(b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", left+8, top+16, p.title)
 }
 
 // axis picks the end of a scale for values up to most, and the distance of

@@ -1,0 +1,130 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// fakeResults are what the tools of the fake server return.
+var fakeResults = map[string]string{
+	"hello":  `{"content":[{"type":"text","text":"Hello,\nworld"}]}`,
+	"fail":   `{"content":[{"type":"text","text":"no such file"}],"isError":true}`,
+	"mixed":  `{"content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"resource_link","uri":"file:///x","name":"x"},{"type":"resource","resource":{"uri":"m:1","text":"inside"}}]}`,
+	"struct": `{"content":[],"structuredContent":{"sum":9007199254740993}}`,
+	"loop":   `{"content":[{"type":"text","text":"page"}],"structuredContent":{"nextCursor":"same"}}`,
+	"tail":   `{"content":[{"type":"text","text":"the end for now"}],"structuredContent":{"items":[],"truncated":false,"nextCursor":"later"}}`,
+	"modern": `{"resultType":"complete","content":[{"type":"text","text":"per request"}]}`,
+}
+
+var fakePages = map[string]string{
+	"":   `{"content":[{"type":"text","text":"one two"}],"structuredContent":{"items":["one","two"],"truncated":true,"nextCursor":"p2","totalEstimate":3}}`,
+	"p2": `{"content":[{"type":"text","text":"three"}],"structuredContent":{"items":["three"],"truncated":false,"totalEstimate":3}}`,
+}
+
+// fakeServer is a tool server, written without any of Weir's code, for the
+// scripts. Its flags make it a bad one.
+func fakeServer() {
+	banner := flag.String("banner", "", "print `TEXT` on stdout first")
+	end := flag.Int("end", -1, "end with `STATUS` at the first tools/call")
+	status := flag.Int("status", 0, "end with `STATUS` in the end")
+	modern := flag.Bool("modern", false, "answer initialize with an error")
+	stubborn := flag.Bool("stubborn", false, "ignore the end of stdin, and SIGTERM")
+	note := flag.String("note", "", "write to `FILE` what happens")
+	flag.Parse()
+	say := func(format string, args ...any) {
+		if *note == "" {
+			return
+		}
+		f, err := os.OpenFile(*note, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+		if err != nil {
+			os.Exit(9)
+		}
+		fmt.Fprintf(f, format+"\n", args...)
+		f.Close()
+	}
+	say("pid %d", os.Getpid())
+	if *stubborn {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	fmt.Fprintln(os.Stderr, "fake server is up")
+	if *banner != "" {
+		fmt.Println(*banner)
+	}
+	slow := map[string]bool{}
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		var m struct {
+			ID     jsontext.Value `json:"id"`
+			Method string         `json:"method"`
+			Params struct {
+				RequestID jsontext.Value `json:"requestId"`
+				Reason    string         `json:"reason"`
+				Name      string         `json:"name"`
+				Cursor    string         `json:"cursor"`
+				Version   string         `json:"protocolVersion"`
+				Arguments struct {
+					Cursor string `json:"cursor"`
+					Q      string `json:"q"`
+				} `json:"arguments"`
+			} `json:"params"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			os.Exit(8)
+		}
+		reply := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result) }
+		switch m.Method {
+		case "initialize":
+			if *modern {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":%q}}}`+"\n", m.ID, m.Params.Version)
+				break
+			}
+			reply(`{"protocolVersion":` + strconv.Quote(m.Params.Version) + `,"capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1.2"}}`)
+		case "server/discover":
+			reply(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.2"}},"ttlMs":0,"cacheScope":"private"}`)
+		case "tools/list":
+			if m.Params.Cursor == "" {
+				reply(`{"tools":[{"name":"hello","description":"Greets.\nPolitely.","inputSchema":{"type":"object"}}],"nextCursor":"more"}`)
+				break
+			}
+			reply(`{"tools":[{"name":"pages","title":"Pages","inputSchema":{"type":"object","properties":{"q":{"type":"string"},"cursor":{"type":"string"}},"required":["q"]}}]}`)
+		case "notifications/cancelled":
+			if slow[string(m.Params.RequestID)] {
+				say("cancelled: %s", m.Params.Reason)
+			}
+		case "tools/call":
+			switch name := m.Params.Name; {
+			case *end >= 0:
+				os.Exit(*end)
+			case name == "slow":
+				slow[string(m.ID)] = true
+				say("slow started")
+			case name == "pages" && m.Params.Arguments.Q == "x":
+				reply(fakePages[m.Params.Arguments.Cursor])
+			case name == "big":
+				reply(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 100_000) + `"}]}`)
+			case fakeResults[name] != "":
+				reply(fakeResults[name])
+			default:
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}`+"\n", m.ID)
+			}
+		}
+	}
+	if *stubborn {
+		say("stdin has ended")
+		time.Sleep(time.Hour)
+	}
+	os.Exit(*status)
+}
