@@ -73,6 +73,7 @@ type call struct {
 	endedAt  time.Time // when its context ended, or zero
 
 	response wire.Frame
+	buffer   *buffer // of response.Data
 	progress progress
 
 	prev, next   *call // in se.live, by arrival
@@ -106,8 +107,8 @@ func (c *call) Done(f *wire.Frame, err error) {
 	se.doneLocked(c, err)
 	se.dispatchLocked()
 	se.mu.Unlock()
-	se.recycle(f.Data)
-	f.Data = nil
+	recycle(f, c.buffer)
+	c.buffer = nil
 	if err != nil {
 		se.writeFailed(err)
 	}

@@ -97,6 +97,18 @@ func (x *callContext) end(cause error) bool {
 	return true
 }
 
+// ended is the cause that the context ended with, or nil. Unlike
+// context.Cause it makes no standard context.
+func (x *callContext) ended() error {
+	if e := x.cause.Load(); e != nil {
+		return e.cause
+	}
+	if s := x.std.Load(); s != nil {
+		return context.Cause(s)
+	}
+	return nil
+}
+
 // release frees what the standard context holds, once the handler is back.
 func (x *callContext) release() {
 	if s := x.std.Load(); s != nil {
@@ -106,6 +118,9 @@ func (x *callContext) release() {
 }
 
 func timedOut(err error) bool {
+	if err == nil {
+		return false
+	}
 	var t *tool.TimedOut
 	return errors.As(err, &t)
 }

@@ -32,7 +32,9 @@ func (se *session) message(b *batch, data []byte) {
 	}
 	switch msg.Kind {
 	case wire.Request:
-		se.request(&envelope{Message: msg, batch: b, size: len(data)})
+		q := &se.current
+		*q = envelope{Message: msg, batch: b, size: len(data)}
+		se.request(q)
 		return
 	case wire.Notification:
 		se.notification(&msg)
@@ -71,37 +73,39 @@ func (se *session) request(q *envelope) {
 	case q.Params.Duplicate != "":
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "params has " + strconv.Quote(q.Params.Duplicate) + " twice"})
 	default:
-		answer(q)
+		answer(se, q)
 	}
 }
 
 // method returns what answers q's method in q's era.
-func (se *session) method(q *envelope) (answer func(*envelope), known bool) {
+func (se *session) method(q *envelope) (answer func(*session, *envelope), known bool) {
 	switch q.Method {
 	case "tools/call":
-		return se.callTool, true
+		return (*session).callTool, true
 	case "tools/list":
-		return se.listTools, true
+		return (*session).listTools, true
 	}
 	if q.modern {
 		switch q.Method {
 		case "server/discover":
-			return se.discover, true
+			return (*session).discover, true
 		case "subscriptions/listen":
-			return se.listen, true
+			return (*session).listen, true
 		}
 		return nil, false
 	}
 	switch q.Method {
 	case "initialize":
-		return se.initialize, true
+		return (*session).initialize, true
 	case "ping":
-		return func(q *envelope) { se.answerResult(q.batch, q.ID, []byte("{}")) }, true
+		return (*session).ping, true
 	case "logging/setLevel":
-		return se.setLevel, se.srv.Logging
+		return (*session).setLevel, se.srv.Logging
 	}
 	return nil, false
 }
+
+func (se *session) ping(q *envelope) { se.answerResult(q.batch, q.ID, []byte("{}")) }
 
 // inFlight tells whether id is taken by a call or a subscription.
 func (se *session) inFlight(id wire.ID) bool {

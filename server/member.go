@@ -21,6 +21,9 @@ func stringOf(v jsontext.Value) (string, bool) {
 	if v.Kind() != '"' {
 		return "", false
 	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return string(v[1 : len(v)-1]), true
+	}
 	var s string
 	err := json.Unmarshal(v, &s, lenient)
 	return s, err == nil

@@ -109,7 +109,7 @@ func (se *session) withdrawLocked(c *call) {
 		c.progress.waiting = nil
 	}
 	if c.answered && c.batch == nil && se.out.Withdraw(&c.response) {
-		se.recycle(c.response.Data)
-		c.response.Data = nil
+		recycle(&c.response, c.buffer)
+		c.buffer = nil
 	}
 }

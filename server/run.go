@@ -120,7 +120,7 @@ func (se *session) respond(c *call, res result.Result, err error) {
 		var internal *tool.InternalError
 		switch {
 		case errors.As(err, &e):
-			se.answer(c, wire.AppendError(se.buffer(), c.id, false, wireError(e)), outcomeRefused)
+			se.answer(c, wire.AppendError(nil, c.id, false, wireError(e)), nil, outcomeRefused)
 		case errors.As(err, &internal):
 			ref := reference()
 			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", internal.Err)
@@ -133,16 +133,18 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	}
 	out := outcomeOK
 	switch {
-	case timedOut(context.Cause(&c.ctx)):
+	case timedOut(c.ctx.ended()):
 		out = outcomeTimedOut
 	case res.IsError:
 		out = outcomeFailed
 	}
-	data, err := se.encode(c, res)
+	data, buf, err := se.encode(c, res)
+	if err == nil {
+		se.answer(c, data, buf, out)
+		return
+	}
 	var large *result.TooLargeError
 	switch {
-	case err == nil:
-		se.answer(c, data, out)
 	case errors.As(err, &large):
 		se.log.Warn("a response is over the frame limit", "tool", c.name, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
 		se.answerText(c, fmt.Sprintf("The result of %s is larger than the %d bytes that one response may have. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
@@ -156,10 +158,11 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	}
 }
 
-// encode builds the whole frame of a result.
-func (se *session) encode(c *call, res result.Result) ([]byte, error) {
-	b := se.buffer()
-	b = append(b, `{"jsonrpc":"2.0","id":`...)
+// encode builds the whole frame of a result, in a buffer that can be used
+// again.
+func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
+	buf := buffers.Get().(*buffer)
+	b := append(buf.b[:0], `{"jsonrpc":"2.0","id":`...)
 	b = append(b, c.id.Raw...)
 	b = append(b, `,"result":`...)
 	enc := result.Encoding{
@@ -169,35 +172,31 @@ func (se *session) encode(c *call, res result.Result) ([]byte, error) {
 	}
 	b, err := enc.Append(sendContext{&c.ctx}, b, res)
 	if err != nil {
-		se.recycle(b)
-		return nil, err
+		return nil, nil, err
 	}
-	return append(b, '}', '\n'), nil
+	return append(b, '}', '\n'), buf, nil
 }
 
 // answerText answers c with an isError result of one line.
 func (se *session) answerText(c *call, text string, out outcome) {
-	data, err := se.encode(c, result.Error(text))
+	data, buf, err := se.encode(c, result.Error(text))
 	if err != nil { // the frame limit is smaller than the line, or the call was cancelled
-		data = wire.AppendError(se.buffer(), c.id, false, &wire.Error{Code: wire.CodeInternal, Message: "response over the frame limit"})
+		data = wire.AppendError(nil, c.id, false, &wire.Error{Code: wire.CodeInternal, Message: "response over the frame limit"})
 	}
-	se.answer(c, data, out)
+	se.answer(c, data, buf, out)
 }
 
 // answer hands c's one response to the writer, unless c was cancelled or
 // answered already.
-func (se *session) answer(c *call, data []byte, out outcome) {
+func (se *session) answer(c *call, data []byte, buf *buffer, out outcome) {
 	se.mu.Lock()
-	if c.phase != running || c.answered {
-		se.mu.Unlock()
-		se.recycle(data)
-		return
+	defer se.mu.Unlock()
+	if c.phase == running && !c.answered {
+		se.answerLocked(c, data, buf, out)
 	}
-	se.answerLocked(c, data, out)
-	se.mu.Unlock()
 }
 
-func (se *session) answerLocked(c *call, data []byte, out outcome) {
+func (se *session) answerLocked(c *call, data []byte, buf *buffer, out outcome) {
 	c.answered = true
 	c.outcome = out
 	se.held += len(data) - c.held
@@ -206,7 +205,7 @@ func (se *session) answerLocked(c *call, data []byte, out outcome) {
 		c.batch.addLocked(c, data)
 		return
 	}
-	c.response.Data = data
+	c.response.Data, c.buffer = data, buf
 	c.response.Source = c
 	se.sendLocked(&c.response)
 }
@@ -242,7 +241,7 @@ func reference() string { return rand.Text()[:10] }
 // selfAnswer answers a call whose handler did not come back within Grace of
 // the end of its context. What the handler returns later is dropped.
 func (se *session) selfAnswer(c *call, text string, out outcome) {
-	data, err := se.encode(c, result.Error(text))
+	data, buf, err := se.encode(c, result.Error(text))
 	if err != nil {
 		return
 	}
@@ -252,7 +251,7 @@ func (se *session) selfAnswer(c *call, text string, out outcome) {
 		return
 	}
 	reserved := c.held
-	se.answerLocked(c, data, out)
+	se.answerLocked(c, data, buf, out)
 	// The handler still holds what it reserved.
 	se.held += reserved - c.held
 	c.held = reserved

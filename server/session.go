@@ -34,8 +34,9 @@ type session struct {
 
 	revision    string // negotiated by the last initialize; "" before it
 	client      tool.Client
-	sawModern   bool // a valid request of 2026-07-28 was seen
-	badFrames   int  // logged so far; see badFrame
+	sawModern   bool     // a valid request of 2026-07-28 was seen
+	current     envelope // the request that is being read; nothing keeps it
+	badFrames   int      // logged so far; see badFrame
 	discardedAt time.Time
 
 	readDone chan error    // what ended the reader, nil for the end of input; buffered
@@ -187,7 +188,7 @@ func (f *controlFrame) Begin(*wire.Frame) bool { return true }
 
 func (f *controlFrame) Done(_ *wire.Frame, err error) {
 	se := f.se
-	se.recycle(f.frame.Data)
+	f.frame.Data = nil
 	se.mu.Lock()
 	se.uncontrolLocked(f.size)
 	se.mu.Unlock()
@@ -258,18 +259,21 @@ func (se *session) signalIdle() {
 	}
 }
 
-// frameBuffers keeps the buffers of small frames.
-var frameBuffers = sync.Pool{New: func() any { return new([]byte) }}
+// A buffer holds the bytes of one frame, and is used again for another.
+type buffer struct{ b []byte }
 
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// keepBuffer is the most that a buffer may hold to be used again.
 const keepBuffer = 64 << 10
 
-func (se *session) buffer() []byte {
-	return (*frameBuffers.Get().(*[]byte))[:0]
-}
-
-func (se *session) recycle(b []byte) {
-	if cap(b) == 0 || cap(b) > keepBuffer {
+// recycle lets go of the frame in f, whose buffer is p.
+func recycle(f *wire.Frame, p *buffer) {
+	b := f.Data
+	f.Data = nil
+	if p == nil || cap(b) > keepBuffer {
 		return
 	}
-	frameBuffers.Put(&b)
+	p.b = b[:0]
+	buffers.Put(p)
 }

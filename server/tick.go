@@ -4,7 +4,6 @@
 package server
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -61,7 +60,7 @@ func (se *session) tick() {
 		se.endContext(c, &tool.TimedOut{After: c.deadline.Sub(c.started)})
 	}
 	for _, c := range ignored {
-		cause := context.Cause(&c.ctx)
+		cause := c.ctx.ended()
 		se.named(c, cause)
 		if timedOut(cause) {
 			se.selfAnswer(c, cutOff(cause, se.limits.Grace), outcomeTimedOut)

@@ -143,7 +143,7 @@ func TestReaderSizes(t *testing.T) {
 		for i, n := range sizes {
 			in.WriteString(strings.Repeat(string(rune('a'+i)), n) + end)
 		}
-		for _, chunk := range []int{511, 4 << 10, 64 << 10, 1 << 20, 32 << 20} {
+		for _, chunk := range []int{4 << 10, 65_535, 64 << 10, 32 << 20} {
 			r := NewReader(&chunkReader{bytes.NewReader(in.Bytes()), chunk}, limit)
 			for i, n := range sizes {
 				frame, err := r.Next()
@@ -167,7 +167,7 @@ func TestReaderSizes(t *testing.T) {
 // TestReaderLimitCountsTheFrame has a frame just below a large limit, and more
 // frames in the same read (case 03).
 func TestReaderLimitCountsTheFrame(t *testing.T) {
-	const limit = 1 << 20
+	const limit = 200_000
 	in := strings.Repeat("a", limit-1) + "\nb\n" + strings.Repeat("c", limit) + "\r\n" + strings.Repeat("d", limit+1) + "\ne\n"
 	for _, c := range chunked {
 		t.Run(c.name, func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestReaderMemory(t *testing.T) {
 	const size = 64 << 20
 	head := `{"jsonrpc":"2.0","method":"m","params":{"text":"`
 	tail := `"},"id":41}`
-	in := io.MultiReader(strings.NewReader(head), &letters{size - len(head) - len(tail)}, strings.NewReader(tail), strings.NewReader("\nnext\n"))
+	in := io.MultiReader(strings.NewReader(head), &letters{size - len(head) - len(tail), readSize}, strings.NewReader(tail), strings.NewReader("\nnext\n"))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := NewReader(in, limit)
@@ -213,20 +213,19 @@ func TestReaderMemory(t *testing.T) {
 	}
 }
 
-// letters is n bytes of text.
-type letters struct{ n int }
+// letters is n bytes of text, at most chunk a read.
+type letters struct{ n, chunk int }
 
 func (l *letters) Read(p []byte) (int, error) {
 	if l.n == 0 {
 		return 0, io.EOF
 	}
-	p = p[:min(len(p), l.n)]
-	l.n -= len(p)
-	for i := range p {
-		p[i] = 'x'
-	}
-	return len(p), nil
+	n := copy(p[:min(len(p), l.n, l.chunk)], manyLetters)
+	l.n -= n
+	return n, nil
 }
+
+var manyLetters = bytes.Repeat([]byte("x"), readSize)
 
 // TestReaderByteByByte reads 16 MiB a byte at a time (case 03), once as a frame
 // and once as one that is discarded. If the time were quadratic it would take
@@ -237,8 +236,8 @@ func TestReaderByteByByte(t *testing.T) {
 		size = 4 << 20
 	}
 	for _, limit := range []int{size, size / 16} {
-		in := io.MultiReader(&letters{size}, strings.NewReader("\nb\n"))
-		got := frames(t, NewReader(iotest.OneByteReader(in), limit))
+		in := io.MultiReader(&letters{size, 1}, iotest.OneByteReader(strings.NewReader("\nb\n")))
+		got := frames(t, NewReader(in, limit))
 		if len(got) != 2 || got[1] != "b" || limit == size && len(got[0]) != size {
 			t.Errorf("limit %d: %d frames", limit, len(got))
 		}

@@ -4,9 +4,11 @@
 package compare
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,12 +149,17 @@ func echo(n int) drive.Frame {
 	return drive.Call("echo", `{"text":"`+strings.Repeat("x", n)+`"}`)
 }
 
-// echoed checks that the text came back.
+// echoed checks that a text of n times x came back. The run of x is cut out before the rest is decoded, which is much
+// faster for large ones.
 func echoed(n int) func([]byte) error {
 	return func(line []byte) error {
-		res, err := drive.DecodeCall(line)
-		if err == nil && (len(res.Text()) != n || strings.Trim(res.Text(), "x") != "") {
-			err = fmt.Errorf("a text of %d bytes instead of %d", len(res.Text()), n)
+		head, tail := line, []byte(nil)
+		if i := bytes.Index(line, []byte(`"xx`)) + 1; i > 0 && i+n <= len(line) && bytes.Count(line[i:i+n], []byte("x")) == n {
+			head, tail = line[:i], line[i+n:]
+		}
+		res, err := drive.DecodeCall(slices.Concat(head, tail))
+		if err == nil && res.Text() != "" {
+			err = fmt.Errorf("not a text of %d times x, but %.60q", n, res.Text())
 		}
 		return err
 	}

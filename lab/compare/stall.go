@@ -5,7 +5,7 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -45,19 +45,12 @@ func unread(r *run, budget int) ([]Value, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%d of %d results lost: %w", n-got, n, err)
 		}
-		var a drive.Answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return nil, fmt.Errorf("a damaged frame: %w", err)
-		}
-		if a.Method != "" {
-			continue
-		}
-		i := a.Number() - 1
-		if i < 0 || i >= n || seen[i] {
-			return nil, fmt.Errorf("an answer to nobody's question, or a second one: id %s", a.ID)
-		}
 		if err := check(line); err != nil {
 			return nil, err
+		}
+		i := drive.Number(line) - 1
+		if i < 0 || i >= n || seen[i] {
+			return nil, fmt.Errorf("an answer to nobody's question, or a second one: %.80s", line)
 		}
 		seen[i] = true
 		got++
@@ -130,12 +123,19 @@ func stuck(r *run) ([]Value, error) {
 	if err := <-wrote; err != nil {
 		return nil, err
 	}
-	if tally.firstBusy >= 0 {
-		taken = tally.firstBusy * size
-		r.note("%d calls sent: %d answered, %d refused as busy, none lost", sent, tally.answered, tally.busy)
-	} else {
-		r.note("%d calls sent, then stdin was stuck: all answered once the host read again", sent)
+	peak, err := p.PeakRSS()
+	if err != nil {
+		return nil, err
 	}
+	fate := "stdin was stuck then"
+	switch {
+	case tally.firstBusy >= 0:
+		fate = fmt.Sprintf("%d of them refused as busy", tally.busy)
+		taken = tally.firstBusy * size
+	case sent == calls:
+		fate = "no limit was met"
+	}
+	r.note("%d calls sent; %s; none lost; peak RSS %d MiB", sent, fate, peak/mib)
 	return []Value{Value(taken) / mib, cancelled}, nil
 }
 
@@ -163,28 +163,26 @@ func readAll(p *drive.Process, calls, size int) (tally, error) {
 		if err != nil {
 			return t, fmt.Errorf("%d of %d answers lost: %w", calls-got, calls, err)
 		}
-		var a drive.Answer
-		if err := json.Unmarshal(line, &a); err != nil {
-			return t, fmt.Errorf("a damaged frame: %w", err)
-		}
-		i := a.Number() - 2
-		if a.Method != "" || i == -1 {
-			continue // a notification, or an answer to the cancelled call
+		i := drive.Number(line) - 2
+		if i == -1 {
+			continue // an answer to the cancelled call
 		}
 		if i < 0 || i >= calls || seen[i] {
-			return t, fmt.Errorf("an answer to nobody's question, or a second one: id %s", a.ID)
+			return t, fmt.Errorf("an answer to nobody's question, or a second one: %.80s", line)
 		}
 		seen[i] = true
 		got++
 		const busy = -31000
-		if a.Error != nil && a.Error.Code == busy {
+		var refused *drive.Error
+		err = check(line)
+		if errors.As(err, &refused) && refused.Code == busy {
 			t.busy++
 			if t.firstBusy < 0 || i < t.firstBusy {
 				t.firstBusy = i
 			}
 			continue
 		}
-		if err := check(line); err != nil {
+		if err != nil {
 			return t, err
 		}
 		t.answered++

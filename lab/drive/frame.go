@@ -62,24 +62,19 @@ func getID(b []byte) (int, bool) {
 	return n - firstID, n >= firstID
 }
 
-// Answer is a decoded response.
-type Answer struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	} `json:"error"`
-}
-
-// Number is which id the answer carries, counted as SetID counts; -1 for another id.
-func (a Answer) Number() int {
-	n, ok := getID(a.ID)
-	if !ok || len(a.ID) != idDigits {
-		return -1
+// Number is which id a line carries, counted as SetID counts, found without decoding it; -1 for another id.
+func Number(line []byte) int {
+	const key = `"id":`
+	i := bytes.Index(line[:min(len(line), 200)], []byte(key))
+	if i < 0 {
+		if i = bytes.LastIndex(line, []byte(key)); i < 0 {
+			return -1
+		}
 	}
-	return n
+	if n, ok := getID(line[i+len(key):]); ok {
+		return n
+	}
+	return -1
 }
 
 // CallResult is the result of tools/call, as far as the lab looks at it.
@@ -100,14 +95,25 @@ func (r CallResult) Text() string {
 	return r.Content[0].Text
 }
 
-// DecodeCall decodes the result of a call that must have succeeded.
+// Error is an error answer.
+type Error struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("error %d: %s", e.Code, e.Message) }
+
+// DecodeCall decodes the result of a call. An error answer is returned as *Error.
 func DecodeCall(line []byte) (CallResult, error) {
-	var a Answer
+	var a struct {
+		Result json.RawMessage `json:"result"`
+		Error  *Error          `json:"error"`
+	}
 	if err := json.Unmarshal(line, &a); err != nil {
 		return CallResult{}, fmt.Errorf("%w in %s", err, short(line))
 	}
 	if a.Error != nil {
-		return CallResult{}, fmt.Errorf("error %d: %s", a.Error.Code, a.Error.Message)
+		return CallResult{}, a.Error
 	}
 	var r CallResult
 	if err := json.Unmarshal(a.Result, &r); err != nil {
