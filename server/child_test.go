@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/server"
 	"github.com/weir-mcp/weir/tool"
 )
 
@@ -76,6 +77,9 @@ func addChildTools(tools *tool.Registry) {
 			fmt.Fprintln(os.Stderr, "fetch ended:", err)
 			return result.Text("read"), err
 		})
+	tool.AddFunc(tools, tool.Info{Name: "serve_again", Description: "serves stdio a second time"}, func(ctx context.Context, _ none) (string, error) {
+		return "served", (&server.Server{}).ServeStdio(ctx)
+	})
 	tool.AddFunc(tools, tool.Info{Name: "huge", Description: "returns a text of a size that takes a while to encode", Budget: result.Budget{Bytes: 80 << 20}},
 		func(ctx context.Context, in sizeInput) (string, error) {
 			s := strings.Repeat("\x01", in.Bytes) // six bytes each on the wire

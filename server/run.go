@@ -138,6 +138,7 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	case res.IsError:
 		out = outcomeFailed
 	}
+	se.holdMedia(c, res)
 	data, buf, err := se.encode(c, res)
 	if err == nil {
 		se.answer(c, data, buf, out)
@@ -155,6 +156,31 @@ func (se *session) respond(c *call, res result.Result, err error) {
 		ref := reference()
 		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", err)
 		se.answerText(c, internalText(ref), outcomePanicked)
+	}
+}
+
+// holdMedia counts the media that the handler returned: it was not reserved,
+// and may exceed MaxResultMemory; new calls wait then.
+func (se *session) holdMedia(c *call, res result.Result) {
+	n := 0
+	for _, block := range res.Content {
+		switch b := block.(type) {
+		case result.ImageContent:
+			n += len(b.Data)
+		case result.AudioContent:
+			n += len(b.Data)
+		case result.EmbeddedContent:
+			n += len(b.Resource.Blob)
+		}
+	}
+	if n == 0 {
+		return
+	}
+	se.mu.Lock()
+	defer se.mu.Unlock()
+	if !c.settled {
+		c.held += n
+		se.held += n
 	}
 }
 

@@ -380,3 +380,40 @@ func TestManyAtOnce(t *testing.T) {
 		ping(t, c)
 	}
 }
+
+// TestSecondSignal is I12's escape: when a handler holds up the end, a second
+// signal ends the process.
+func TestSecondSignal(t *testing.T) {
+	c := start(t, "on")
+	initialize(t, c)
+	begin(t, c, "9001", "stubborn", nil)
+	ping(t, c)
+	proc, err := os.FindProcess(c.Pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proc.Signal(syscall.SIGTERM)
+	// The first was taken when no new call is.
+	for {
+		p := begin(t, c, `"probe"`, "echo", textInput{"x"})
+		if _, err := p.Wait(within(t)); err != nil {
+			break
+		}
+	}
+	proc.Signal(syscall.SIGTERM)
+	var exit *exec.ExitError
+	if err := c.Wait(within(t)); !errors.As(err, &exit) || exit.ExitCode() != -1 {
+		t.Errorf("end: %v, want death by the signal", err)
+	}
+}
+
+// TestOneClaim holds that a second ServeStdio meanwhile is an error.
+func TestOneClaim(t *testing.T) {
+	c := start(t, "on")
+	initialize(t, c)
+	r, err := c.Call(within(t), "serve_again", nil)
+	if err != nil || !r.IsError || !strings.Contains(r.Text(), "claimed already") {
+		t.Errorf("%v, %v", r, err)
+	}
+	next(t, c)
+}

@@ -152,13 +152,13 @@ func (i *Info) check() error {
 	case !i.LooseName && !strictName.MatchString(i.Name):
 		return fmt.Errorf("the name does not match %s (one such name makes hosts hide all tools)", strictName)
 	case i.MaxResultSizeChars < 0 || i.MaxResultSizeChars > maxResultSize:
-		return fmt.Errorf("MaxResultSizeChars is not within 0 and %d", maxResultSize)
+		return fmt.Errorf("field MaxResultSizeChars is not within 0 and %d", maxResultSize)
 	case i.Timeout < 0:
-		return errors.New("Timeout is negative")
+		return errors.New("negative Timeout")
 	case i.MaxCalls < 0:
-		return errors.New("MaxCalls is negative")
+		return errors.New("negative MaxCalls")
 	case i.Budget.Bytes < 0 || i.Budget.Items < 0 || i.Budget.Media < 0:
-		return errors.New("Budget is negative")
+		return errors.New("negative Budget")
 	}
 	for _, h := range []Hint{i.ReadOnly, i.Destructive, i.Idempotent, i.OpenWorld} {
 		if h > No {

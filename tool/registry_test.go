@@ -60,13 +60,13 @@ func TestNames(t *testing.T) {
 func TestInfoRefused(t *testing.T) {
 	for words, info := range map[string]Info{
 		"MaxResultSizeChars is not within": {MaxResultSizeChars: 500_001},
-		"Timeout is negative":              {Timeout: -1},
-		"MaxCalls is negative":             {MaxCalls: -1},
-		"Budget is negative":               {Budget: result.Budget{Items: -1}},
+		"negative Timeout":                 {Timeout: -1},
+		"negative MaxCalls":                {MaxCalls: -1},
+		"negative Budget":                  {Budget: result.Budget{Items: -1}},
 		"a hint is neither":                {Idempotent: 3},
 		`the icon "x.png"`:                 {Icons: []Icon{{Src: "x.png"}}},
 		"the icon theme":                   {Icons: []Icon{{Src: "https://example.org/x.png", Theme: "pink"}}},
-		"Meta:":                            {Meta: map[string]any{"x": make(chan int)}},
+		"field Meta:":                      {Meta: map[string]any{"x": make(chan int)}},
 		"input schema:":                    {InputSchema: []byte("[")},
 		"output schema:":                   {OutputSchema: []byte("{}x")},
 	} {

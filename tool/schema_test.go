@@ -209,8 +209,8 @@ func walkSchema(t *testing.T, text []byte) {
 }
 
 type (
-	ownJSON  struct{ n int }
-	onlyFrom struct{ n int }
+	ownJSON  struct{ N int }
+	onlyFrom struct{ N int }
 	badTag   struct {
 		A int `jsonschema:"descriptoin=x"`
 	}
@@ -223,7 +223,7 @@ type (
 		big.Int
 	}
 	selfEmbed struct{ *selfEmbed }
-	textOut   struct{ n int }
+	textOut   struct{ N int }
 )
 
 func (ownJSON) MarshalJSON() ([]byte, error) { return nil, errors.New("unused") }
@@ -233,7 +233,7 @@ func (textOut) MarshalText() ([]byte, error) { return nil, nil }
 // TestSchemaRefused has the types that registration refuses, and the words in
 // the error that say why.
 func TestSchemaRefused(t *testing.T) {
-	_, _ = ownJSON{}.n, hidden{}.a
+	_ = hidden{}.a
 	// Types that go vet would refuse are made here.
 	conflict := reflect.StructOf([]reflect.StructField{
 		{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"x"`}, {Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"x"`},
@@ -241,6 +241,7 @@ func TestSchemaRefused(t *testing.T) {
 	hiddenTag := reflect.StructOf([]reflect.StructField{
 		{Name: "a", PkgPath: "x", Type: reflect.TypeFor[int](), Tag: `json:"a"`},
 	})
+	oddOption := reflect.StructOf([]reflect.StructField{{Name: "S", Type: reflect.TypeFor[string](), Tag: `json:"s,omitEmpty"`}})
 	tests := []struct {
 		name string
 		of   reflect.Type
@@ -267,9 +268,7 @@ func TestSchemaRefused(t *testing.T) {
 		{"quoted name", reflect.TypeFor[struct {
 			S string `json:"'a'"`
 		}](), closedInput, "quotes or backslashes"},
-		{"unknown option", reflect.TypeFor[struct {
-			S string `json:"s,omitEmpty"`
-		}](), closedInput, `the json option "omitEmpty" is not supported`},
+		{"unknown option", oddOption, closedInput, `the json option "omitEmpty" is not supported`},
 		{"extras", reflect.TypeFor[struct {
 			S string `jsonschema_extras:"a=b"`
 		}](), closedInput, "jsonschema_extras"},

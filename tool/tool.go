@@ -51,7 +51,7 @@ func (t *Tool) describe(in, out *schema) (err error) {
 	}
 	t.objectOut = t.out != nil && string(lookup(t.out.text, "type")) == `"object"`
 	if t.meta, err = t.info.encodeMeta(); err != nil {
-		return fmt.Errorf("Meta: %w", err)
+		return fmt.Errorf("field Meta: %w", err)
 	}
 	properties := lookup(t.in.text, "properties")
 	t.pages = lookup(properties, "cursor") != nil && lookup(properties, "maxBytes") != nil

@@ -167,7 +167,7 @@ func TestReaderSizes(t *testing.T) {
 // TestReaderLimitCountsTheFrame has a frame just below a large limit, and more
 // frames in the same read (case 03).
 func TestReaderLimitCountsTheFrame(t *testing.T) {
-	const limit = 200_000
+	const limit = 100_000
 	in := strings.Repeat("a", limit-1) + "\nb\n" + strings.Repeat("c", limit) + "\r\n" + strings.Repeat("d", limit+1) + "\ne\n"
 	for _, c := range chunked {
 		t.Run(c.name, func(t *testing.T) {
@@ -227,13 +227,16 @@ func (l *letters) Read(p []byte) (int, error) {
 
 var manyLetters = bytes.Repeat([]byte("x"), readSize)
 
+// underRace is set when the race detector is on.
+var underRace bool
+
 // TestReaderByteByByte reads 16 MiB a byte at a time (case 03), once as a frame
 // and once as one that is discarded. If the time were quadratic it would take
 // days.
 func TestReaderByteByByte(t *testing.T) {
 	size := 16 << 20
-	if testing.Short() {
-		size = 4 << 20
+	if underRace {
+		size = 1 << 20 // each byte is some twenty times as slow
 	}
 	for _, limit := range []int{size, size / 16} {
 		in := io.MultiReader(&letters{size, 1}, iotest.OneByteReader(strings.NewReader("\nb\n")))
