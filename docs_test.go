@@ -31,36 +31,44 @@ func documents(t *testing.T, fn func(name, text string)) {
 var (
 	quotation = regexp.MustCompile("(?m)^<!-- from ([^\\s:]+)(?:: ([^>]*))? -->\n```go\n((?s:.*?))^```$")
 	goBlock   = regexp.MustCompile("(?m)^```go\n")
+	// table matches a marker and the table below it, which a test has made.
+	table = regexp.MustCompile(`(?m)^<!-- table from (\S+) -->\n((?:\|.*\n)*)`)
 )
 
-// TestQuotes holds that the Go code in documents is compiled code: each block
-// says where it comes from and is equal to it. With -update it is made equal.
+// TestQuotes holds that the Go code in documents is compiled code, and that
+// tables are what a test has made: each says where it comes from and is equal
+// to that. With -update it is made equal.
 func TestQuotes(t *testing.T) {
 	documents(t, func(name, text string) {
 		if blocks, quotes := len(goBlock.FindAllString(text, -1)), len(quotation.FindAllString(text, -1)); blocks != quotes {
 			t.Errorf("%s has %d blocks of Go code, and %d of them say where they come from", name, blocks, quotes)
 		}
-		var out strings.Builder
-		last := 0
-		for _, m := range quotation.FindAllStringSubmatchIndex(text, -1) {
-			file, names := text[m[2]:m[3]], ""
-			if m[4] >= 0 {
-				names = text[m[4]:m[5]]
+		// same compares a group of each match with its source, and copies that.
+		same := func(text string, re *regexp.Regexp, group int, source func(m []string) (string, error)) string {
+			var out strings.Builder
+			last := 0
+			for _, at := range re.FindAllStringSubmatchIndex(text, -1) {
+				want, err := source(re.FindStringSubmatch(text[at[0]:at[1]]))
+				if err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				from, to := at[2*group], at[2*group+1]
+				if have := text[from:to]; have != want && !*update {
+					t.Errorf("%s has what is not in its source (go test -run TestQuotes . -update copies it): %s\nhave:\n%s\nwant:\n%s", name, text[at[0]:from], have, want)
+				}
+				out.WriteString(text[last:from] + want)
+				last = to
 			}
-			want, err := excerpt(file, names)
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			if have := text[m[6]:m[7]]; have != want && !*update {
-				t.Errorf("%s has code that is not what stands in %s (go test -run TestQuotes . -update copies it)\nhave:\n%s\nwant:\n%s", name, file, have, want)
-			}
-			out.WriteString(text[last:m[6]] + want)
-			last = m[7]
+			return out.String() + text[last:]
 		}
-		out.WriteString(text[last:])
-		if *update && out.String() != text {
-			if err := os.WriteFile(name, []byte(out.String()), 0o644); err != nil {
+		out := same(text, quotation, 3, func(m []string) (string, error) { return excerpt(m[1], m[2]) })
+		out = same(out, table, 2, func(m []string) (string, error) {
+			data, err := os.ReadFile(m[1])
+			return string(data), err
+		})
+		if *update && out != text {
+			if err := os.WriteFile(name, []byte(out), 0o644); err != nil {
 				t.Error(err)
 			}
 		}
@@ -203,4 +211,23 @@ func slug(heading string) string {
 		}
 		return -1
 	}, heading)
+}
+
+// TestDependencies holds that docs/architecture.md gives a reason for every
+// direct dependency.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, reasons, _ := strings.Cut(string(text), "## Dependencies\n")
+	for _, m := range regexp.MustCompile(`(?m)^\t(?:require )?(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+		if !strings.Contains(reasons, m[1]) {
+			t.Errorf("docs/architecture.md gives no reason for %s", m[1])
+		}
+	}
 }

@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	switch args[0] {
 	case "setup":
-		return runSetup(ctx)
+		return runSetup(ctx, args[1:], stderr)
 	case "compare":
 		return runCompare(ctx, args[1:], stdout, stderr)
 	case "hosts":
@@ -65,13 +65,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return fmt.Errorf("no command %q", args[0])
 }
 
-func runSetup(ctx context.Context) error {
+func runSetup(ctx context.Context, args []string, stderr io.Writer) error {
+	if len(args) > 0 {
+		io.WriteString(stderr, usage)
+		return fmt.Errorf("unexpected argument %q", args[0])
+	}
 	w, err := peers.Open(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	return w.Setup(ctx)
+	return w.Setup(ctx, stderr)
 }
 
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -251,8 +251,7 @@ func (f *fitter) meta(r *Result) error {
 		if err != nil {
 			return err
 		}
-		m = maps.Clone(m)
-		if m == nil {
+		if m == nil { // else it is encodeMeta's, not the author's
 			m = make(map[string]any, 1)
 		}
 		m[TruncatedKey] = v

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"math"
 	"math/big"
+	"net/url"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -50,6 +52,7 @@ type exact struct {
 	Any  any           `json:"any"`
 	Num  jsonv1.Number `json:"num"`
 	Wait time.Duration `json:"wait"`
+	Link *url.URL      `json:"link"`
 }
 
 func TestMarshal(t *testing.T) {
@@ -68,8 +71,8 @@ func TestMarshal(t *testing.T) {
 		{"nil", nil, `null`},
 
 		// case 33: every digit stays.
-		{"digits", exact{1915883588174806058, math.MaxUint64, 9007199254740993, int64(math.MinInt64), "0.1", 90 * time.Second},
-			`{"id":1915883588174806058,"max":18446744073709551615,"safe":"9007199254740993","any":-9223372036854775808,"num":0.1,"wait":"1m30s"}`},
+		{"digits", exact{1915883588174806058, math.MaxUint64, 9007199254740993, int64(math.MinInt64), "0.1", 90 * time.Second, &url.URL{Scheme: "file", Path: "/a b"}},
+			`{"id":1915883588174806058,"max":18446744073709551615,"safe":"9007199254740993","any":-9223372036854775808,"num":0.1,"wait":"1m30s","link":"file:///a%20b"}`},
 		{"numbers", []any{jsonv1.Number("1e400"), jsonv1.Number(""), new(big.Int).Lsh(big.NewInt(1), 70)}, `[1e400,0,1180591620717411303424]`},
 
 		// case 11: plain characters stay plain.
@@ -292,7 +295,7 @@ func (c canceller) MarshalJSONTo(enc *jsontext.Encoder) error {
 
 // case 33: what goes out comes back.
 func TestOptionsRoundTrip(t *testing.T) {
-	want := exact{math.MinInt64, math.MaxUint64, math.MaxInt64, jsonv1.Number("9007199254740993"), "1e-7", time.Millisecond}
+	want := exact{math.MinInt64, math.MaxUint64, math.MaxInt64, jsonv1.Number("9007199254740993"), "1e-7", time.Millisecond, &url.URL{Scheme: "https", Host: "example.com", Path: "/"}}
 	b, err := Marshal(t.Context(), want, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +304,7 @@ func TestOptionsRoundTrip(t *testing.T) {
 	if err := json.Unmarshal(b, &got, Options()); err != nil {
 		t.Fatal(err)
 	}
-	if got != want {
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("\n got %+v\nwant %+v", got, want)
 	}
 	var deep map[string]any
@@ -312,13 +315,13 @@ func TestOptionsRoundTrip(t *testing.T) {
 	if string(b) != `{"a":[{"b":18446744073709551615}],"s":"`+"\ufffd"+`"}` || err != nil {
 		t.Errorf("%s, %v", b, err)
 	}
-	for _, bad := range []string{`{"num":"1"}`, `{"wait":5}`, `{"wait":"soon"}`, `{"id":1.5}`, `{"id":9223372036854775808}`, `{"id":1,"id":2}`, `{"ID":1}`} {
+	for _, bad := range []string{`{"num":"1"}`, `{"wait":5}`, `{"wait":"soon"}`, `{"id":1.5}`, `{"id":9223372036854775808}`, `{"id":1,"id":2}`, `{"ID":1}`, `{"link":{}}`, `{"link":"%"}`} {
 		if err := json.Unmarshal([]byte(bad), new(exact), Options(), json.RejectUnknownMembers(true)); err == nil {
 			t.Errorf("%s was taken", bad)
 		}
 	}
 	got = exact{}
-	if err := json.Unmarshal([]byte(`{"num":null,"wait":null,"any":null}`), &got, Options()); err != nil || got != (exact{}) {
+	if err := json.Unmarshal([]byte(`{"num":null,"wait":null,"any":null,"link":null}`), &got, Options()); err != nil || got != (exact{}) {
 		t.Errorf("nulls: %+v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ package result
 import (
 	jsonv1 "encoding/json"
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -22,7 +23,7 @@ import (
 //     that round numbers themselves, tag the field `json:",string"`.
 //   - A nil slice is [], a nil map {}; map members are sorted by name.
 //   - time.Duration is a string such as "1m30s", time.Time one in RFC 3339,
-//     []byte one in base64.
+//     url.URL one such as "https://example.com/", []byte one in base64.
 //   - Invalid UTF-8 in a Go string becomes U+FFFD; U+2028 and U+2029 are
 //     escaped; <, > and & are not.
 //   - Raw JSON (json.RawMessage, jsontext.Value, what MarshalJSON returns) is
@@ -49,6 +50,7 @@ var (
 		json.WithMarshalers(json.JoinMarshalers(
 			json.MarshalToFunc(marshalNumber),
 			json.MarshalToFunc(marshalDuration),
+			json.MarshalToFunc(marshalURL),
 			json.MarshalToFunc(marshalRaw[jsonv1.RawMessage]),
 			json.MarshalToFunc(marshalRaw[jsontext.Value]),
 		)),
@@ -56,6 +58,7 @@ var (
 			json.UnmarshalFromFunc(unmarshalAny),
 			json.UnmarshalFromFunc(unmarshalNumber),
 			json.UnmarshalFromFunc(unmarshalDuration),
+			json.UnmarshalFromFunc(unmarshalURL),
 		)),
 	)
 )
@@ -100,19 +103,39 @@ func marshalDuration(e *jsontext.Encoder, d time.Duration) error {
 }
 
 func unmarshalDuration(d *jsontext.Decoder, p *time.Duration) error {
+	return unmarshalText(d, p, `want a duration such as "1m30s"`, time.ParseDuration)
+}
+
+func marshalURL(e *jsontext.Encoder, u url.URL) error {
+	return e.WriteToken(jsontext.String(u.String()))
+}
+
+func unmarshalURL(d *jsontext.Decoder, p *url.URL) error {
+	return unmarshalText(d, p, "want a URL as a string", func(s string) (url.URL, error) {
+		u, err := url.Parse(s)
+		if err != nil {
+			return url.URL{}, err
+		}
+		return *u, nil
+	})
+}
+
+// unmarshalText reads a string and parses it; null is the zero T.
+func unmarshalText[T any](d *jsontext.Decoder, p *T, want string, parse func(string) (T, error)) error {
 	switch d.PeekKind() {
 	case '"':
 		t, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
-		*p, err = time.ParseDuration(t.String())
+		*p, err = parse(t.String())
 		return err
 	case 'n':
-		*p = 0
+		var zero T
+		*p = zero
 		return d.SkipValue()
 	}
-	return errors.New(`want a duration such as "1m30s"`)
+	return errors.New(want)
 }
 
 func marshalRaw[T ~[]byte](e *jsontext.Encoder, raw T) error {

@@ -314,6 +314,73 @@ func TestPageFirst2KB(t *testing.T) {
 	}
 }
 
+// A page filled to the last byte has room for all that Result can add.
+func TestPageBrim(t *testing.T) {
+	giant := strings.Repeat("b", 8<<20)
+	for _, mode := range []TextMode{TextLines, TextSummary, TextJSON} {
+		for _, hint := range []string{"x", strings.Repeat("h", 200)} {
+			for _, more := range []bool{false, true} {
+				for _, big := range []int{0, 5} {
+					fill := func(small, last int) (*Page[string], bool) {
+						p := &Page[string]{Budget: Budget{Bytes: 4 << 10, Items: 9999}, Text: mode, Hint: hint,
+							NextCursor: strings.Repeat("c", MaxCursor), Noun: strings.Repeat("n", 64), Sorted: strings.Repeat("s", 64)}
+						if more {
+							p.More()
+						}
+						p.Total(math.MaxInt64)
+						for range big { // left out, and then one shortened
+							p.Add(giant)
+							p.Shrink = func(string, int) (string, bool) { return "", p.s.omitted == 4 }
+						}
+						for range small {
+							if !p.Add("x") {
+								return p, false
+							}
+						}
+						return p, last < 0 || p.Add(strings.Repeat("y", last))
+					}
+					small := 0
+					for n := 1024; n > 0; n /= 2 {
+						if _, ok := fill(small+n, -1); ok {
+							small += n
+						}
+					}
+					small -= 20
+					last := 0
+					for n := 64; n > 0; n /= 2 {
+						if _, ok := fill(small, last+n); ok {
+							last += n
+						}
+					}
+					p, _ := fill(small, last)
+					f, text := both(t, p.Result(), p.Budget)
+					if len(f.Items) != small+1+big/5 || last < 20 {
+						t.Errorf("%d items, %d, the last %d", len(f.Items), small, last)
+					}
+					if n := max(quote.Len(text)-2, len(fmt.Sprint(p.Result().Structured))); n < 4<<10-160 {
+						t.Errorf("mode %d, hint %.2q, more %v, big %d: %d bytes of %d", mode, hint, more, big, n, 4<<10)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLongestSummary(t *testing.T) {
+	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
+	for _, hint := range []string{"x", strings.Repeat("h", 128)} {
+		for _, more := range []bool{false, true} {
+			s := pageState{
+				noun: "n", sorted: "s", hint: hint, budget: Budget{Items: 999}, more: more, hasTotal: true, total: math.MaxInt64,
+				taken: 999, omitted: 999, shrunk: 999, sizes: []*TooLargeError{size, size, size},
+			}
+			if got, longest := quote.Len(s.appendSummary(nil, strings.Repeat("c", MaxCursor))), s.longestSummary(); got > longest {
+				t.Errorf("hint %.2q, more %v: %d bytes, reserved are %d", hint, more, got, longest)
+			}
+		}
+	}
+}
+
 // case 32: TextJSON restores the copy; a summary may stand alone.
 func TestPageModes(t *testing.T) {
 	for mode, want := range map[TextMode]string{

@@ -120,20 +120,15 @@ func (p *Preview) Snapshot() Snapshot {
 	p.mu.Unlock()
 
 	head, tail := kept[:border], kept[border:]
-	gap := s.Bytes > int64(len(kept))
-	if !gap {
+	if s.Bytes == int64(len(kept)) { // nothing was dropped on the way
 		all, n := validPrefix(kept, maxHead+maxTail)
 		if n == len(kept) {
 			s.Head, s.Invalid = all, !utf8.Valid(kept)
 			return s
 		}
-		head = kept // its valid form is too long: the cuts fall anywhere
+		head, tail = kept, kept // so long in valid form that they cannot meet
 	}
-	head = cutHead(head, maxHead)
-	if !gap {
-		tail = kept[len(head):]
-	}
-	tail = cutTail(tail, maxTail)
+	head, tail = cutHead(head, maxHead), cutTail(tail, maxTail)
 
 	s.Head, _ = validPrefix(head, maxHead)
 	s.Tail, _ = validPrefix(tail, maxTail)

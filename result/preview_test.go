@@ -46,6 +46,7 @@ func TestPreview(t *testing.T) {
 		{"no whole rune", 3, 3, "😀😀😀😀", Snapshot{Bytes: 16, Lines: 1, Dropped: 16, Truncated: true}},
 		{"invalid", 9, 9, "a\xff\xfeb", Snapshot{Head: "a\ufffd\ufffdb", Bytes: 4, Lines: 1, Invalid: true}},
 		{"invalid and too long", 4, 4, "a\xff\xff\xff\xffb", Snapshot{Head: "a\ufffd", Tail: "\ufffdb", Bytes: 6, Lines: 1, Dropped: 2, Truncated: true, Invalid: true}},
+		{"invalid and all in the head", 6, 6, "\xff\xff\xff\xff\xff", Snapshot{Head: "\ufffd\ufffd", Tail: "\ufffd\ufffd", Bytes: 5, Lines: 1, Dropped: 1, Truncated: true, Invalid: true}},
 		{"invalid but dropped", 2, 2, "ab\xff\xffcd", Snapshot{Head: "ab", Tail: "cd", Bytes: 6, Lines: 1, Dropped: 2, Truncated: true}},
 		{"half a rune at the end", 9, 9, "a\xf0\x9f", Snapshot{Head: "a\ufffd\ufffd", Bytes: 3, Lines: 1, Invalid: true}},
 		// A line border that is near is taken.

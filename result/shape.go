@@ -6,6 +6,7 @@ package result
 import (
 	"encoding"
 	jsonv1 "encoding/json"
+	"net/url"
 	"reflect"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func newShape(t reflect.Type, open map[reflect.Type]*shape) *shape {
 		return m
 	}
 	switch k := t.Kind(); {
-	case t == reflect.TypeFor[time.Duration](), t == reflect.TypeFor[jsonv1.Number]():
+	case t == reflect.TypeFor[time.Duration](), t == reflect.TypeFor[jsonv1.Number](), t == reflect.TypeFor[url.URL]():
 		funcs = true
 	case t == reflect.TypeFor[jsontext.Value](), t == reflect.TypeFor[jsonv1.RawMessage]():
 		long, funcs, s.factor = true, true, rawFactor

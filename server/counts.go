@@ -24,9 +24,9 @@ func (se *session) metrics() Metrics {
 	n := se.counts
 	se.mu.Unlock()
 	return Metrics{
-		FramesIn: int64(in.Frames), FramesOut: int64(out.Frames),
-		BytesIn: int64(in.Bytes), BytesOut: int64(out.Bytes),
-		LargestIn: int64(in.Largest), LargestOut: int64(out.Largest),
+		FramesIn: in.Frames, FramesOut: out.Frames,
+		BytesIn: in.Bytes, BytesOut: out.Bytes,
+		LargestIn: in.Largest, LargestOut: out.Largest,
 		BadFrames: n.badFrames,
 		CallsOK:   n.outcomes[outcomeOK], CallsFailed: n.outcomes[outcomeFailed], CallsRefused: n.outcomes[outcomeRefused],
 		CallsTimedOut: n.outcomes[outcomeTimedOut], CallsPanicked: n.outcomes[outcomePanicked],
@@ -34,8 +34,9 @@ func (se *session) metrics() Metrics {
 		CallsBusy:      n.busy,
 		CancelsRunning: n.cancelsRunning, CancelsQueued: n.cancelsQueued, CancelsLate: n.cancelLate,
 		Discarded: n.discarded, LogsDiscarded: n.logsDiscarded,
+		WaitingFrames: out.WaitingFrames, WaitingBytes: out.WaitingBytes,
 		StdoutBlocked: out.Blocked, Stalls: n.stalls,
 		PeakQueued: n.peakQueued, PeakQueuedBytes: n.peakQueuedBytes,
-		PeakWaiting: int64(out.PeakWaitingFrames), PeakWaitingBytes: int64(out.PeakWaitingBytes),
+		PeakWaiting: out.PeakWaitingFrames, PeakWaitingBytes: out.PeakWaitingBytes,
 	}
 }

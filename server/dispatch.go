@@ -263,7 +263,6 @@ func (se *session) initialize(q *envelope) {
 	info, _ := q.Params.Member("clientInfo")
 	se.client = clientOf(info)
 	se.mu.Lock()
-	se.revisionNow = se.revision
 	se.legacyReady = false
 	se.mu.Unlock()
 

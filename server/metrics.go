@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Metrics are counters of a server. All but the peaks only grow.
+// Metrics are counters of a server. All but what waits now and the peaks only
+// grow.
 type Metrics struct {
 	FramesIn, FramesOut   int64
 	BytesIn, BytesOut     int64
@@ -32,6 +33,9 @@ type Metrics struct {
 
 	Discarded     int64 // requests left unanswered because ControlMemory was full
 	LogsDiscarded int64 // log messages to the host dropped for the same reason
+
+	WaitingFrames int64 // frames that wait for stdout now
+	WaitingBytes  int64 // their bytes, as far as stdout has not taken them
 
 	StdoutBlocked    time.Duration // time spent in writes to the host
 	Stalls           int64         // times that StallWarning was reached
@@ -63,6 +67,8 @@ func (m *Metrics) add(o Metrics) {
 	m.CancelsLate += o.CancelsLate
 	m.Discarded += o.Discarded
 	m.LogsDiscarded += o.LogsDiscarded
+	m.WaitingFrames += o.WaitingFrames
+	m.WaitingBytes += o.WaitingBytes
 	m.StdoutBlocked += o.StdoutBlocked
 	m.Stalls += o.Stalls
 	m.PeakQueued = max(m.PeakQueued, o.PeakQueued)

@@ -117,17 +117,15 @@ func (se *session) freeLocked(c *call) {
 func (se *session) respond(c *call, res result.Result, err error) {
 	if err != nil {
 		var e *tool.Error
-		var internal *tool.InternalError
 		switch {
 		case errors.As(err, &e):
 			se.answer(c, wire.AppendError(nil, c.id, false, wireError(e)), nil, outcomeRefused)
-		case errors.As(err, &internal):
-			ref := reference()
-			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", internal.Err)
-			se.answerText(c, internalText(ref), outcomePanicked)
-		default:
-			// Only a context that ended for good comes here: nothing is sent.
+		case (sendContext{&c.ctx}).Err() != nil:
 			se.drop(c)
+		default: // a *tool.InternalError
+			ref := reference()
+			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", err)
+			se.answerText(c, internalText(ref), outcomePanicked)
 		}
 		return
 	}

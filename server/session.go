@@ -57,9 +57,8 @@ type session struct {
 	over        bool // workers end instead of waiting for a next call
 	failure     error
 	counts      counts
-	legacyReady bool   // notifications/initialized came: list_changed may be sent
-	level       int    // logging/setLevel; see messages.go
-	revisionNow string // revision, for goroutines other than the reader
+	legacyReady bool // notifications/initialized came: list_changed may be sent
+	level       int  // logging/setLevel; see messages.go
 	changed     changes
 
 	alarm   *time.Timer

@@ -24,12 +24,12 @@ import (
 // ended, and the write error when stdout failed, unless stdin ends within
 // Grace of that.
 func (s *Server) ServeStdio(ctx context.Context) error {
-	s.init()
 	claim, err := stdio.Claim()
 	if err != nil {
 		return err
 	}
 	defer claim.Release()
+	s.init() // after the claim: WEIR_LOG may name the stdout that was taken
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals, stop := stdio.Signals()
@@ -45,8 +45,9 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 		}
 	}()
 	err = s.Serve(ctx, claim.In(), claim.Out())
-	if n := claim.Stats().Stray; n > 0 {
-		s.state.log.Info("something printed to stdout while it was served; it went to stderr", "bytes", n)
+	if printed := claim.Stats(); printed.Stray > 0 {
+		s.state.log.Info("something printed to stdout while it was served; it was sent to stderr instead", "bytes", printed.Stray, "dropped", printed.Dropped)
+		s.state.log.flush()
 	}
 	var sig *signalled
 	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {

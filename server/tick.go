@@ -116,8 +116,8 @@ func (se *session) stallAttrsLocked(now time.Time, quiet time.Duration) []any {
 	}
 	attrs := []any{
 		slog.Duration("for", quiet.Round(time.Millisecond)),
-		slog.Int64("waiting_bytes", int64(out.WaitingBytes)),
-		slog.Int64("waiting_frames", int64(out.WaitingFrames)),
+		slog.Int64("waiting_bytes", out.WaitingBytes),
+		slog.Int64("waiting_frames", out.WaitingFrames),
 		slog.Int("calls", n),
 		slog.Int("queued", se.sched.waiting),
 	}

@@ -25,6 +25,30 @@
 //
 // A type with a JSON form of its own needs a method JSONSchema() or
 // JSONSchemaExtend(), as package github.com/invopop/jsonschema defines them.
+// Known without are time.Time (date-time), time.Duration ("1m30s"), []byte and
+// byte arrays (base64), json.Number, big.Int, url.URL, raw JSON and any (every
+// value), and whatever has MarshalText and UnmarshalText (a string).
+//
+// # Arguments
+//
+// The rules are the same for schemas from Go types and for those that authors
+// write:
+//
+//   - Absent and null arguments are {}.
+//   - Null for an optional property whose type does not name null counts as
+//     absent. A required one refuses it.
+//   - What is absent and has a default gets it, at any depth.
+//   - 1.0 and 1e3 are integers, and written as 1 and 1000 before a handler sees
+//     them. No digit is lost; a number that the Go type cannot hold is refused.
+//   - Names match exactly, case included; one that is given twice is refused.
+//     So are unknown ones, unless Info.AllowUnknown or the schema says else.
+//   - Formats such as date-time and email are checked.
+//   - An escaped lone surrogate becomes U+FFFD when it is decoded.
+//
+// A Go type and the validator (github.com/santhosh-tekuri/jsonschema) never
+// disagree about these, since the arguments are brought into that form first.
+// Most calls never reach the validator: a check made from the schema accepts
+// what plainly fits, in one pass over the bytes.
 package tool
 
 import (

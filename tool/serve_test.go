@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/weir-mcp/weir/internal/quote"
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -129,6 +130,29 @@ func TestServeEnded(t *testing.T) {
 	}
 }
 
+// TestServePartial checks that long output of a call whose context has ended is
+// kept within the budget, whatever the size of the error.
+func TestServePartial(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	long := strings.Repeat("line of output\n", 20_000)
+	var r Registry
+	r.Register(Info{Name: "t"}, func(context.Context, *Request) (result.Result, error) {
+		cancel(&TimedOut{After: time.Second})
+		return result.Text(long), errors.New(strings.Repeat("é\x01", 5000))
+	})
+	res, err := r.Call(ctx, "t", nil)
+	if err != nil || !res.IsError {
+		t.Fatal(res.IsError, err)
+	}
+	text := textOf(t, res)
+	if !strings.HasPrefix(text, "timed out after 1s: é") || !strings.HasSuffix(text, "line of output\n") {
+		t.Errorf("got %.100s … %s", text, text[len(text)-50:])
+	}
+	if n := quote.Len(text); n > result.DefaultBytes+100 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
 // TestErrorCode checks that no error of the host goes out with code 0 (case 14
 // in spirit), and that a foreign type in the chain is found.
 func TestErrorCode(t *testing.T) {
@@ -201,8 +225,15 @@ func TestDeepArguments(t *testing.T) {
 		return strings.Repeat(`{"name":"x","kids":[`, n) + strings.Repeat(`]}`, n)
 	}
 	tool, _ := r.Lookup("tree")
+	maps := func(n int) string { return strings.Repeat(`{"m":{"x":`, n) + `{}` + strings.Repeat(`}}`, n) }
+	addEcho[selfMap](r, Info{Name: "maps"})
+	byMap, _ := r.Lookup("maps")
 	for _, n := range []int{10, 4000, 100_000} {
-		res, err := tool.Serve(t.Context(), &Request{Arguments: []byte(deep(n))})
+		res, err := byMap.Serve(t.Context(), &Request{Arguments: []byte(maps(n))})
+		if err != nil || res.IsError != (n > 5000) {
+			t.Errorf("%d levels of maps: isError is %v, %v", n, res.IsError, err)
+		}
+		res, err = tool.Serve(t.Context(), &Request{Arguments: []byte(deep(n))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -72,6 +72,10 @@ func TestTag(t *testing.T) {
 			M string `json:"m" jsonschema:"pattern=^a{1,3}$,maxLength=9,format=email,title=T"`
 		}](), `{"m":{"type":"string","title":"T","maxLength":9,"pattern":"^a{1,3}$","format":"email"}}`},
 
+		{"any", reflect.TypeFor[struct {
+			A any `json:"a,omitempty" jsonschema:"required"`
+			B any `json:"b" jsonschema:"default={\"x\":[1]}"`
+		}](), `{"a":{"description":"any JSON value"},"b":{"default":{"x":[1]}}}`},
 		{"unknown key", reflect.TypeFor[struct {
 			M string `json:"m" jsonschema:"description=x,defalt=a"`
 		}](), `error m: unknown keyword "defalt" in the jsonschema tag; did you mean "default"?`},

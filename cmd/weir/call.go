@@ -147,7 +147,7 @@ func (c *call) parse(args []string) ([]string, error) {
 func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, command []string) error {
 	cfg := host.Config{
 		Protocol: c.era.protocol(), Limit: c.limit, EndOnOversize: true, Keep: 1,
-		Stderr: &c.status, OnFrame: c.faults.see,
+		Stderr: &c.status, OnFrame: c.faults.see, Grace: c.env.grace,
 	}
 	cfg.Name, cfg.Version = "weir call", version()
 	c.status.next = c.env.stderr

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weir-mcp/weir/internal/host"
 )
@@ -39,6 +40,18 @@ func TestInterruptStatus(t *testing.T) {
 	errs := &trigger{text: "fake server is up", then: func() { signals <- os.Interrupt }}
 	env := &environment{stdout: &out, stderr: errs, signals: signals}
 	if got := run(env, []string{"call", "slow", "--", "fakeserver"}); got != exitInterrupted {
+		t.Errorf("exit status %d, want %d; stderr %s", got, exitInterrupted, errs)
+	}
+}
+
+// TestSecondInterrupt: it kills the server at once, whatever its grace.
+func TestSecondInterrupt(t *testing.T) {
+	signals := make(chan os.Signal, 2)
+	var out lockedBuffer
+	note := filepath.Join(t.TempDir(), "note")
+	errs := &trigger{text: "fake server is up", then: func() { signals <- os.Interrupt; signals <- os.Interrupt }}
+	env := &environment{stdout: &out, stderr: errs, signals: signals, grace: time.Hour}
+	if got := run(env, []string{"call", "slow", "--", "fakeserver", "-stubborn", "-note", note}); got != exitInterrupted {
 		t.Errorf("exit status %d, want %d; stderr %s", got, exitInterrupted, errs)
 	}
 }

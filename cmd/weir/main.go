@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // Exit codes of every subcommand; its help says what they mean there.
@@ -45,6 +46,9 @@ type environment struct {
 	outTerminal, errTerminal bool
 	// signals delivers requests to stop.
 	signals <-chan os.Signal
+	// grace is how long a server may take to end. Zero means the host's
+	// default.
+	grace time.Duration
 }
 
 func main() {

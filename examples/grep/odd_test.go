@@ -39,7 +39,7 @@ func TestHugeLineOfAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	tools, _ := serve(t, dir)
-	for _, pattern := range []string{"needle", "汉needle$", "n[e]+dle"} {
+	for _, pattern := range []string{"needle", "汉ne+dle$"} {
 		p := grepPage(t, tools, args{"pattern": pattern})
 		if len(p.Items) == 0 || p.Items[0].Line != 2 || len(p.Items[0].Excerpt) > 400 {
 			t.Fatalf("%q: %.500q", pattern, fmt.Sprint(p.Items))

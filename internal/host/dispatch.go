@@ -44,6 +44,10 @@ func (h *Host) deliver(f Frame, line bool) {
 	switch f.Kind {
 	case ResultResponse, ErrorResponse:
 		p = h.answeredLocked(&f)
+	case Oversize:
+		if p = h.open[idKey(f.ID)]; p != nil {
+			p = h.answeredLocked(&f)
+		}
 	case Notification:
 		p = h.notifiedLocked(&f)
 	case ServerRequest:
@@ -67,6 +71,8 @@ func (h *Host) deliver(f Frame, line bool) {
 		p.settle(f.Result, nil)
 	case f.Kind == ErrorResponse:
 		p.settle(nil, f.Err)
+	case f.Kind == Oversize:
+		p.settle(nil, &OversizeError{Size: f.Size, Limit: h.cfg.Limit})
 	case p.progress != nil:
 		var params Progress
 		if json.Unmarshal(f.Params, &params, lenient...) == nil {

@@ -16,8 +16,12 @@ import (
 func TestOverload(t *testing.T) {
 	flood := Request{Method: "tools/call", Params: ToolParams("flood", args{"n": 1000})}
 	t.Run("refuse", func(t *testing.T) {
-		release := make(chan struct{})
-		h := inProcess(t, Config{Queue: 10, OnFrame: func(f Frame) { <-release }})
+		held, release := make(chan struct{}, 100), make(chan struct{})
+		h := inProcess(t, Config{Queue: 10, OnFrame: func(f Frame) { held <- struct{}{}; <-release }})
+		if _, err := h.Begin(Request{Method: "ping"}); err != nil {
+			t.Fatal(err)
+		}
+		<-held // the dispatcher is stuck with its answer
 		p, err := h.Begin(flood)
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +34,7 @@ func TestOverload(t *testing.T) {
 			t.Errorf("a new request while the queue is full: %v", err)
 		}
 		m := h.Metrics()
-		if m.Lines != 1001 || m.Queued != 10 || m.PeakQueued != 10 || m.Refused != 1001-11 {
+		if m.Lines != 1+1001 || m.Queued != 10 || m.PeakQueued != 10 || m.Refused != 1001-10 {
 			t.Errorf("lines %d, queued %d, peak %d, refused %d", m.Lines, m.Queued, m.PeakQueued, m.Refused)
 		}
 		close(release)

@@ -30,8 +30,12 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(fakeEnv) {
 	case "":
 		goleak.VerifyTestMain(m)
+	case "deaf":
+		fmt.Fprintln(os.Stderr, "deaf")
+		time.Sleep(time.Minute)
 	case "sleep":
 		signal.Ignore(syscall.SIGTERM)
+		fmt.Fprintln(os.Stderr, "sleep")
 		time.Sleep(time.Minute)
 	case "wrapper": // starts the server as go run does, and hands its streams on
 		cmd := exec.Command(os.Args[0])
@@ -101,7 +105,14 @@ func (s *fake) serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 			continue
 		}
 		switch m.Method {
+		case "loop/list":
+			s.result(m.ID, `{"nextCursor":"same"}`)
+		case "notifications/initialized":
+			fmt.Fprintln(s.log, "initialized")
 		case "initialize":
+			if m.Params.Protocol < "2024" {
+				m.Params.Protocol = LatestLegacy
+			}
 			s.result(m.ID, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`, m.Params.Protocol)
 		case "server/discover":
 			s.result(m.ID, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`)
@@ -197,6 +208,8 @@ func (s *fake) call(ctx context.Context, m fakeMessage) {
 		case "ask":
 			s.writef(`{"jsonrpc":"2.0","id":"q1","method":%q}`+"\n", args.Text)
 			s.text(m.ID, "asked")
+		case "closestdout":
+			os.Stdout.Close()
 		case "exit":
 			os.Exit(args.N)
 		case "spawn": // a child that ignores SIGTERM and keeps stdout open

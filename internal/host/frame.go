@@ -84,7 +84,8 @@ type Frame struct {
 	Size int64
 
 	// ID, Method, Params, Result are the members of the message, as sent;
-	// nil or "" when absent. They share Raw's memory.
+	// nil or "" when absent. They share Raw's memory. Of an oversize frame
+	// there is only the ID, if it stands in the first KiB.
 	ID     jsontext.Value
 	Method string
 	Params jsontext.Value
@@ -183,6 +184,31 @@ func atEnd(dec *jsontext.Decoder) error {
 	}
 }
 
+// startID returns the id of a message of which b is the start, nil when it does
+// not stand there.
+func startID(b []byte) jsontext.Value {
+	dec := jsontext.NewDecoder(bytes.NewReader(b), lenient...)
+	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil
+	}
+	for {
+		name, err := dec.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return nil
+		}
+		isID := name.String() == "id"
+		v, err := dec.ReadValue()
+		switch {
+		case err != nil:
+			return nil
+		case isID && len(bytes.TrimSpace(b[dec.InputOffset():])) == 0:
+			return nil // a number may go on
+		case isID:
+			return v.Clone()
+		}
+	}
+}
+
 // members returns the elements of a JSON array.
 func members(b []byte) []jsontext.Value {
 	var list []jsontext.Value
@@ -195,19 +221,20 @@ func members(b []byte) []jsontext.Value {
 // classify fills in f from f.Raw.
 func classify(f *Frame) {
 	if f.Kind == Oversize {
+		f.ID = startID(f.Raw)
 		return
 	}
+	if !utf8.Valid(f.Raw) {
+		f.Faults |= FaultUTF8
+	}
 	raw := bytes.TrimSpace(f.Raw)
+	if rest, ok := bytes.CutPrefix(raw, []byte("\xef\xbb\xbf")); ok {
+		f.Faults |= FaultBOM
+		raw = bytes.TrimSpace(rest)
+	}
 	if len(raw) == 0 {
 		f.Faults |= FaultBlank
 		return
-	}
-	if !utf8.Valid(raw) {
-		f.Faults |= FaultUTF8
-	}
-	if rest, ok := bytes.CutPrefix(raw, []byte("\xef\xbb\xbf")); ok {
-		f.Faults |= FaultBOM
-		raw = rest
 	}
 	if raw[0] == '[' && jsontext.Value(raw).IsValid(lenient...) {
 		f.Kind = BatchResponse

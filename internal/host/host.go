@@ -22,130 +22,6 @@ import (
 	"time"
 )
 
-// Defaults of the zero fields of a Config.
-const (
-	DefaultLimit      = 64 << 20
-	DefaultQueue      = 4096
-	DefaultQueueBytes = 256 << 20
-	DefaultKeep       = 64 << 20
-	DefaultUnsent     = 256 << 20
-	DefaultStall      = time.Second
-	DefaultGrace      = 3 * time.Second
-)
-
-// Overload says what happens when frames arrive faster than their consumers
-// take them and the queue is full. The reader goes on reading in any case.
-type Overload uint8
-
-const (
-	// OverloadRefuse drops frames that do not fit and fails the requests that
-	// they answered with ErrOverload; new requests fail likewise until the
-	// queue has been empty.
-	OverloadRefuse Overload = iota
-	// OverloadCancel does the same, and cancels every open request.
-	OverloadCancel
-	// OverloadEnd ends the session.
-	OverloadEnd
-)
-
-// Errors of requests. A *Error is the server's own answer.
-var (
-	ErrOverload  = errors.New("host: more frames arrived than were consumed")
-	ErrCancelled = errors.New("host: request cancelled")
-	ErrUnsent    = errors.New("host: the server does not read its stdin")
-	ErrEnded     = errors.New("host: the session has ended")
-)
-
-// OversizeError reports a frame over the limit.
-type OversizeError struct {
-	Size  int64 // bytes, without the line end
-	Limit int
-}
-
-func (e *OversizeError) Error() string {
-	return fmt.Sprintf("host: a frame of %d bytes is over the limit of %d", e.Size, e.Limit)
-}
-
-// Config is how a Host behaves. The zero value is ready to use; a Config must
-// not be changed while a host uses it.
-type Config struct {
-	// Protocol is the revision that Open, and requests that name none, use.
-	// Empty means 2025-11-25.
-	Protocol string
-	// Name and Version introduce the host. Empty means "weir" and "0".
-	Name, Version string
-
-	// Limit bounds one frame in bytes, without its line end. A longer one is
-	// discarded as it arrives, to its LF. Zero means DefaultLimit.
-	Limit int
-	// EndOnOversize ends the session at a frame over the limit, with an
-	// *OversizeError, instead of going on after its LF.
-	EndOnOversize bool
-
-	// Queue and QueueBytes bound the frames that wait for the dispatcher;
-	// Overload is what happens past them. Zero means DefaultQueue,
-	// DefaultQueueBytes and OverloadRefuse.
-	Queue, QueueBytes int
-	Overload          Overload
-
-	// Keep bounds, in bytes, the frames kept for Frames; the oldest go first.
-	// Zero means DefaultKeep.
-	Keep int
-	// Unsent bounds the bytes that wait for the server to read its stdin.
-	// Zero means DefaultUnsent.
-	Unsent int
-
-	// Stall is how long nothing may move before Diagnose calls it stuck.
-	// Zero means DefaultStall.
-	Stall time.Duration
-	// Grace is how long Close waits for the server to end by itself, then
-	// again after a request to end, before it is killed. Zero means
-	// DefaultGrace.
-	Grace time.Duration
-
-	// Raw gets the server's stdout byte for byte, before anything looks at
-	// it. It is called by the reader and must not block. Nil means none.
-	Raw io.Writer
-	// Stderr gets the server's stderr as it comes. Nil means that it is only
-	// kept, see Host.Stderr.
-	Stderr io.Writer
-	// StderrUnread leaves the server's stderr unread, on purpose.
-	StderrUnread bool
-
-	// OnFrame is called by the dispatcher with every frame, in order, before
-	// what waits for the frame hears of it. Nil means nothing.
-	OnFrame func(Frame)
-}
-
-func (c Config) withDefaults() Config {
-	def := func(p *int, v int) {
-		if *p <= 0 {
-			*p = v
-		}
-	}
-	def(&c.Limit, DefaultLimit)
-	def(&c.Queue, DefaultQueue)
-	def(&c.QueueBytes, DefaultQueueBytes)
-	def(&c.Keep, DefaultKeep)
-	def(&c.Unsent, DefaultUnsent)
-	if c.Protocol == "" {
-		c.Protocol = LatestLegacy
-	}
-	if c.Name == "" {
-		c.Name = "weir"
-	}
-	if c.Version == "" {
-		c.Version = "0"
-	}
-	if c.Stall <= 0 {
-		c.Stall = DefaultStall
-	}
-	if c.Grace <= 0 {
-		c.Grace = DefaultGrace
-	}
-	return c
-}
-
 // A Host is one session with one server. Its methods may be called by any
 // goroutine. Close it.
 type Host struct {
@@ -203,35 +79,48 @@ func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stder
 	h.stats.last.Store(time.Now().UnixNano())
 	h.w = newWriter(stdin, cfg.Unsent, h.event.broadcast)
 	h.stderr = newCapture(cfg.Stderr, h.event.broadcast)
+	go h.supervise(stdout, stderr)
+	return h
+}
+
+// supervise runs the reader and the dispatcher, and winds the session up when
+// the server has ended.
+func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 	var readers, ends sync.WaitGroup
-	outputEnded := make(chan struct{})
+	outputEnded, exited := make(chan struct{}), make(chan struct{})
 	readers.Go(func() { h.read(stdout) })
-	if stderr != nil && !cfg.StderrUnread {
+	if stderr != nil && !h.cfg.StderrUnread {
 		readers.Go(func() { io.Copy(h.stderr, stderr) })
 	}
 	ends.Go(func() { readers.Wait(); close(outputEnded) })
-	ends.Go(h.dispatch)
-	go func() {
-		p.wait()
-		at := time.Now()
-		h.gate.open()
-		held := !closedWithin(outputEnded, cfg.Grace)
-		exit := p.release()
-		exit.At, exit.OutputHeld = at, held
-		stdout.Close() // whatever still holds the other end is beyond our reach
-		if stderr != nil {
-			stderr.Close()
+	ends.Go(func() {
+		h.dispatch()
+		if !closedWithin(exited, h.cfg.Grace) {
+			h.finish() // it lives on, but nothing more can come
 		}
-		h.w.close(ErrEnded)
-		h.setExit(exit)
-		h.event.broadcast()
-		ends.Wait()
-		h.w.wait()
-		h.finish()
-		close(h.done)
-		h.event.broadcast()
-	}()
-	return h
+	})
+
+	h.peer.wait()
+	at := time.Now()
+	h.gate.open()
+	held := !closedWithin(outputEnded, h.cfg.Grace)
+	exit := h.peer.release()
+	exit.At, exit.OutputHeld = at, held
+	stdout.Close() // whatever still holds the other end is beyond our reach
+	if stderr != nil {
+		stderr.Close()
+	}
+	h.w.close(ErrEnded)
+	h.mu.Lock()
+	h.exit = &exit
+	h.mu.Unlock()
+	close(exited)
+	h.event.broadcast()
+	ends.Wait()
+	h.w.wait()
+	h.finish()
+	close(h.done)
+	h.event.broadcast()
 }
 
 func closedWithin(c <-chan struct{}, d time.Duration) bool {
@@ -245,13 +134,7 @@ func closedWithin(c <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-func (h *Host) setExit(e Exit) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.exit = &e
-}
-
-// finish fails the requests that are still open.
+// finish fails the requests that are still open, and those to come.
 func (h *Host) finish() {
 	h.mu.Lock()
 	h.over = true
@@ -277,6 +160,8 @@ func (h *Host) endedLocked() error {
 		return fmt.Errorf("%w: %w", ErrEnded, h.err)
 	case h.exit != nil && h.exit.Err != nil:
 		return fmt.Errorf("%w: the server ended with %w", ErrEnded, h.exit.Err)
+	case h.exit == nil:
+		return fmt.Errorf("%w: the server has closed its stdout", ErrEnded)
 	}
 	return ErrEnded
 }
@@ -354,25 +239,6 @@ func (h *Host) Close() error {
 		return errors.New("host: the server did not end although it was killed")
 	}
 	return err
-}
-
-// Pause stops reading the server's stdout. When it returns, no byte is taken
-// any more until Resume or Take (on systems whose pipes know no deadlines,
-// such as Windows, one read already waiting still takes what comes).
-func (h *Host) Pause() { h.gate.pause() }
-
-// Resume goes on reading after Pause.
-func (h *Host) Resume() { h.gate.resume() }
-
-// SetPace makes reading slow or intermittent from now on.
-func (h *Host) SetPace(p Pace) { h.gate.setPace(p) }
-
-// Take reads exactly n more bytes and leaves the host paused. It waits until
-// they have come, the stream has ended, or ctx ends.
-func (h *Host) Take(ctx context.Context, n int64) error {
-	h.Pause()
-	h.gate.take(n)
-	return h.until(ctx, func() bool { return h.gate.remaining() == 0 })
 }
 
 // until waits until cond, which must be cheap, or the end of the session or

@@ -104,6 +104,21 @@ func TestEras(t *testing.T) {
 	}
 }
 
+// TestInitialize: the handshake ends with a notification, and what the server
+// agrees to holds.
+func TestInitialize(t *testing.T) {
+	h := startChild(t, Config{}, "serve")
+	if _, err := h.Initialize(soon(t), "1999-01-01"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.AwaitStderr(soon(t), "initialized\n"); err != nil {
+		t.Error(err)
+	}
+	if h.Protocol() != LatestLegacy {
+		t.Errorf("Protocol() = %q, want the one that the server answered", h.Protocol())
+	}
+}
+
 func TestModernMeta(t *testing.T) {
 	h := inProcess(t, Config{Name: "n", Version: "v"})
 	raw, err := h.params(args{"name": "x", "_meta": args{"traceparent": "00"}}, LatestModern, jsontext.Value("7"))
@@ -153,6 +168,12 @@ func TestPages(t *testing.T) {
 	}
 	if len(pages) != 2 || !strings.Contains(pages[1], `"big"`) {
 		t.Errorf("pages are %q", pages)
+	}
+	var last error
+	for _, last = range h.Pages(soon(t), "loop/list") {
+	}
+	if last == nil || !strings.Contains(last.Error(), "same nextCursor twice") {
+		t.Errorf("a cursor that leads nowhere: %v", last)
 	}
 }
 
@@ -229,6 +250,10 @@ func TestWithdraw(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The pipe's share of what waits counts as sent.
+	if err := h.until(soon(t), func() bool { return h.Metrics().Sent >= writeSize }); err != nil {
+		t.Error(err)
+	}
 	if err := p.Cancel("x"); err != nil {
 		t.Fatal(err)
 	}
@@ -301,6 +326,27 @@ func TestDuplicateID(t *testing.T) {
 	}
 	if v, err := first.Wait(soon(t)); err != nil || string(v) != "{}" {
 		t.Errorf("the first ended with %s, %v", v, err)
+	}
+}
+
+// TestReusedID: an id may be used again once its call was cancelled, by hand
+// here; the response is the new call's, and a late one the old call's.
+func TestReusedID(t *testing.T) {
+	h := inProcess(t, Config{})
+	h.Send([]byte(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"late"}}` + "\n"))
+	h.Send([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}` + "\n"))
+	f, err := h.Find(soon(t), func(f Frame) bool { return string(f.ID) == "5" })
+	if err != nil || !f.Late || f.Answers != "tools/call" {
+		t.Errorf("the response to a cancelled call: late %v, answers %q, %v", f.Late, f.Answers, err)
+	}
+	first, _ := h.Begin(Request{Method: "tools/call", Params: ToolParams("hang", nil), ID: jsontext.Value("5")})
+	h.Flush(soon(t)) // or it would be taken back, and no cancel be sent
+	first.Cancel("")
+	if v, err := h.Do(soon(t), Request{Method: "ping", ID: jsontext.Value("5")}); err != nil || string(v) != "{}" {
+		t.Errorf("the new call: %s, %v", v, err)
+	}
+	if m := h.Metrics(); m.Late != 1 || m.Faulty != 0 || m.Cancels != 2 {
+		t.Errorf("late %d, faulty %d, cancels %d", m.Late, m.Faulty, m.Cancels)
 	}
 }
 

@@ -105,16 +105,38 @@ func TestExit(t *testing.T) {
 	}
 }
 
-// TestStubborn: a server that ignores both the end of its input and SIGTERM
-// is killed.
+// TestStubborn: a server that ignores the end of its input is asked to end, and
+// killed when it ignores that too.
 func TestStubborn(t *testing.T) {
-	h := startChild(t, Config{Grace: 50 * time.Millisecond}, "sleep")
-	err := h.Close()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+	for mode, want := range map[string]syscall.Signal{"deaf": syscall.SIGTERM, "sleep": syscall.SIGKILL} {
+		h := startChild(t, Config{Grace: 300 * time.Millisecond}, mode)
+		if err := h.AwaitStderr(soon(t), mode); err != nil {
+			t.Fatal(err)
+		}
+		err := h.Close()
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != want {
+			t.Errorf("%s: Close: %v, want %v", mode, err, want)
+		}
+		awaitGone(t, -h.Pid())
+	}
+}
+
+// TestClosePaused: a host that had stopped reading reads on when it closes, so
+// that the server can answer and end.
+func TestClosePaused(t *testing.T) {
+	h := startChild(t, Config{}, "serve")
+	h.Pause()
+	p, err := h.Begin(Request{Method: "tools/call", Params: ToolParams("big", args{"n": 1 << 20})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	awaitGone(t, -h.Pid())
+	if _, err := p.Wait(soon(t)); err != nil {
+		t.Errorf("the call: %v", err)
+	}
 }
 
 // TestStuckServe: a Serve in this process that never returns does not hold
@@ -147,6 +169,25 @@ func TestHostGone(t *testing.T) {
 	}
 	if _, err := p.Wait(soon(t)); !errors.Is(err, ErrEnded) { // by SIGPIPE, as is the rule for fd 1
 		t.Errorf("the call ended with %v", err)
+	}
+}
+
+// TestStdoutClosed: a server that closes its stdout and lives on leaves no
+// request waiting.
+func TestStdoutClosed(t *testing.T) {
+	h := startChild(t, Config{Grace: 50 * time.Millisecond}, "serve")
+	p, err := h.Begin(Request{Method: "tools/call", Params: ToolParams("closestdout", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(soon(t)); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "has closed its stdout") {
+		t.Errorf("the call ended with %v", err)
+	}
+	if _, err := h.Request(soon(t), "ping", nil); !errors.Is(err, ErrEnded) {
+		t.Errorf("a request after that: %v", err)
+	}
+	if d := h.Diagnose(); d != "the server has closed its stdout, and lives on" {
+		t.Error(d)
 	}
 }
 

@@ -91,6 +91,10 @@ func TestOversize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var over *OversizeError
+	if _, err := p.Wait(soon(t)); !errors.As(err, &over) || over.Limit != 1<<20 || over.Size != int64(16<<20+envelope) {
+		t.Errorf("the call ended with %v", err)
+	}
 	f, err := h.Find(soon(t), func(f Frame) bool { return f.Kind == Oversize })
 	if err != nil {
 		t.Fatal(err)
@@ -106,10 +110,26 @@ func TestOversize(t *testing.T) {
 		t.Errorf("the next call returned %q", got)
 	}
 	m := h.Metrics()
-	if m.Oversize != 1 || m.Open != 1 || m.Largest != 1<<20 {
-		t.Errorf("oversize %d, open %d, largest %d; want 1, 1, %d", m.Oversize, m.Open, m.Largest, 1<<20)
+	if m.Oversize != 1 || m.Open != 0 || m.Largest != 1<<20 {
+		t.Errorf("oversize %d, open %d, largest %d; want 1, 0, %d", m.Oversize, m.Open, m.Largest, 1<<20)
 	}
-	p.Cancel("")
+}
+
+func TestStartID(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":5,"result":{"con`: "5",
+		`{"id":"a b","res`:                       `"a b"`,
+		`{"result":{"id":3},"id":4,"x":"`:        "4",
+		`{"result":{"id":3,"x":"`:                "",
+		`{"id":12`:                               "",
+		`["id",5,`:                               "",
+		`{`:                                      "",
+		``:                                       "",
+	} {
+		if got := string(startID([]byte(in))); got != want {
+			t.Errorf("startID(%q) = %q, want %q", in, got, want)
+		}
+	}
 }
 
 // TestEndOnOversize: by choice, the session ends, and says why.
@@ -117,7 +137,7 @@ func TestEndOnOversize(t *testing.T) {
 	h := startChild(t, Config{Limit: 1000, EndOnOversize: true}, "serve")
 	_, err := h.Call(soon(t), "big", args{"n": 2000})
 	var over *OversizeError
-	if !errors.As(err, &over) || !errors.Is(err, ErrEnded) || over.Limit != 1000 || over.Size < 2000 {
+	if !errors.As(err, &over) || over.Limit != 1000 || over.Size < 2000 {
 		t.Errorf("the call ended with %v", err)
 	}
 	if err := h.Wait(soon(t)); !errors.As(err, &over) {
@@ -140,6 +160,7 @@ func TestFaults(t *testing.T) {
 		{`{"jsonrpc":"1.0","method":"x"}` + "\n", FaultMessage},
 		{`{"jsonrpc":"2.0","method":5}` + "\n", FaultMessage},
 		{`{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}` + "\n", FaultMessage},
+		{`{"jsonrpc":"2.0","id":1,"method":"x","result":{}}` + "\n", FaultMessage},
 		{`{"jsonrpc":"2.0","id":{},"error":{"code":1,"message":""}}` + "\n", FaultMessage},
 		{`{"jsonrpc":"2.0","id":null,"result":{}}` + "\n", FaultMessage},
 		{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}` + "\n", 0},

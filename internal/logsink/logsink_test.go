@@ -44,7 +44,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// gate is a writer that is stuck until it is opened.
+// gate is a writer whose every write waits for a value of open, or for its end.
 type gate struct {
 	open chan struct{}
 
@@ -96,6 +96,13 @@ func TestStuck(t *testing.T) {
 					t.Errorf("flush: %v", err)
 				}
 
+				w.open <- struct{}{}
+				synctest.Wait()
+				if dropped > 0 { // still until all is written: one line for the whole gap
+					log.Info("x")
+					dropped++
+				}
+
 				close(w.open)
 				if err := h.Flush(t.Context()); err != nil {
 					t.Fatal(err)
@@ -122,6 +129,24 @@ func TestStuck(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What was written makes room again.
+func TestRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &gate{open: make(chan struct{})}
+		h := logsink.New(slog.NewTextHandler(w, nil))
+		for range 100 { // 3.2 MiB in all
+			slog.New(h).Info(strings.Repeat("x", 16<<10))
+			slog.New(h).Info(strings.Repeat("x", 16<<10))
+			w.open <- struct{}{}
+			w.open <- struct{}{}
+			synctest.Wait()
+		}
+		if s := h.Stats(); s != (logsink.Stats{Written: 200}) {
+			t.Errorf("%+v", s)
+		}
+	})
 }
 
 // failing is a handler that fails or panics.
@@ -168,7 +193,7 @@ func TestValues(t *testing.T) {
 	h := logsink.New(slog.NewJSONHandler(io.MultiWriter(w, &b), &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	log := slog.New(h).With("with", &list).WithGroup("g")
 	log.Info("m", "list", &list, "raw", raw, "valuer", valuer{&list}, "error", badError{}, "wrapped", fmt.Errorf("a: %w", io.EOF),
-		"n", 1, "level", slog.LevelWarn, "nil", nil, slog.Group("in", "list", &list), "long", strings.Repeat("é", 9000))
+		"n", 1, "level", slog.LevelWarn, "nil", nil, slog.Group("in", "list", &list), "long", "x"+strings.Repeat("é", 9000))
 	list[0], raw[5] = 9, '9'
 	close(w.open)
 	if err := h.Flush(t.Context()); err != nil {
@@ -176,7 +201,7 @@ func TestValues(t *testing.T) {
 	}
 	want := `{"level":"INFO","msg":"m","with":"&[1 2]","g":{"list":"&[1 2]","raw":"{\"a\":1}","valuer":"&[1 2]",` +
 		`"error":"%!v(PANIC=Error method: runtime error: invalid memory address or nil pointer dereference)","wrapped":"a: EOF",` +
-		`"n":1,"level":"WARN","nil":null,"in":{"list":"&[1 2]"},"long":"` + strings.Repeat("é", 8192) + `… (1616 bytes more)"}}` + "\n"
+		`"n":1,"level":"WARN","nil":null,"in":{"list":"&[1 2]"},"long":"x` + strings.Repeat("é", 8191) + `… (1618 bytes more)"}}` + "\n"
 	if got := b.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

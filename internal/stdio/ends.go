@@ -27,8 +27,8 @@ var _ io.ReadCloser = (*Input)(nil)
 // Read reads what is there, waiting for the first byte. A pipe or a socket waits in the runtime's poller and holds no
 // thread. After Close, and in a Read that Close interrupts, the error is os.ErrClosed.
 //
-// Where a read cannot be interrupted (a terminal; anything but a file on Windows), Close makes Read return, but the
-// system's read stays behind on a goroutine of its own until something arrives, which is then lost.
+// Where a read cannot be interrupted (a terminal; a console on Windows), Close makes Read return, but the system's read
+// stays behind on a goroutine of its own until something arrives, which is then lost.
 func (in *Input) Read(p []byte) (int, error) { return in.do(p) }
 
 // Regular reports that stdin is a regular file: it never makes a reader wait, and its end is known to come.
@@ -51,8 +51,8 @@ var _ io.WriteCloser = (*Output)(nil)
 // socket waits in the runtime's poller. Anything else is given at most 64 KiB.
 //
 // After Close, and in a write that Close interrupts, the error is os.ErrClosed. Where a write cannot be interrupted (a
-// terminal; anything but a file on Windows), the system's write stays behind on a goroutine of its own, so that bytes of
-// p may still leave. When the host is gone, the error is the system's: errors.Is(err, syscall.EPIPE) on Unix.
+// terminal; a console on Windows; a socket whose mode is shared with fd 2), the system's write stays behind on a
+// goroutine of its own, so that bytes of p may still leave. When the host is gone, the error is the system's: errors.Is(err, syscall.EPIPE) on Unix.
 func (out *Output) WritePartial(p []byte) (int, error) {
 	out.mu.Lock()
 	defer out.mu.Unlock()

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,14 +111,15 @@ func TestChildrenEatNoRequest(t *testing.T) {
 
 func init() {
 	modes["shared stderr"] = func() {
-		blocking := func() {
-			if flags, err := unix.FcntlInt(2, unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK != 0 {
+		blocking := func(fd int) {
+			if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); err != nil || flags&unix.O_NONBLOCK != 0 {
 				panic("fd 2 is non-blocking")
 			}
 		}
-		blocking()
+		blocking(2)
 		g := must()
-		blocking()
+		blocking(2)
+		blocking(g.system.saved[2]) // what it was, shared with the host
 		if !g.Merged() {
 			panic("not seen as merged")
 		}
@@ -130,7 +130,7 @@ func init() {
 		shell("echo stray; echo stray >&2")
 		send(g, 2)
 		g.Release()
-		blocking()
+		blocking(2)
 		if s := g.Stats(); s.Stray != 12 || s.Dropped != 12 {
 			panic(fmt.Sprintf("%+v", s))
 		}
@@ -276,6 +276,11 @@ func init() {
 			os.Exit(3)
 		}
 	}
+	modes["stdout gone after the end"] = func() {
+		must().Release()
+		fmt.Println("to nobody")
+		fmt.Fprintln(os.Stderr, "alive")
+	}
 	modes["stdout gone"] = func() {
 		g := must()
 		_, err := g.Out().Write([]byte("x\n"))
@@ -304,6 +309,16 @@ func TestHostGone(t *testing.T) {
 			}
 		})
 	}
+	t.Run("after the end", func(t *testing.T) { // as without a guard
+		r, w := pipes(t)
+		r.Close()
+		cmd := child(t, "stdout gone after the end")
+		cmd.Stdout, cmd.Stderr = w, nil
+		var exit *exec.ExitError
+		if err := cmd.Run(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGPIPE {
+			t.Error(err)
+		}
+	})
 	t.Run("stderr", func(t *testing.T) {
 		r, w := pipes(t)
 		r.Close()
@@ -334,133 +349,3 @@ func init() {
 
 // SIGPIPE is caught and not ignored: `yes | head` in a child ends as it should.
 func TestChildrenKeepSIGPIPE(t *testing.T) { output(t, child(t, "child dies of SIGPIPE")) }
-
-func init() {
-	modes["tell modes"] = func() {
-		g := must()
-		fmt.Println("stray")
-		send(g, 1)
-		if _, err := io.ReadFull(g.In(), make([]byte, 1)); err != nil {
-			panic(err)
-		}
-		g.Release()
-		fmt.Println("released")
-		_, err := io.ReadAll(os.Stdin) // is stdin again
-		check(err)
-	}
-}
-
-// The mode of what the host gave is as it was after Release; what fd 0 and 1 lead to as well.
-func TestModeRestored(t *testing.T) {
-	for _, before := range []bool{false, true} {
-		for kind, make := range map[string]func(*testing.T) (ours, theirs *os.File){
-			"pipe": pipes, "socket": pair,
-		} {
-			t.Run(fmt.Sprintf("%s, non-blocking %v", kind, before), func(t *testing.T) {
-				inR, inW := make(t)
-				if kind == "socket" {
-					inR, inW = inW, inR
-				}
-				outR, outW := make(t)
-				for _, f := range []*os.File{inR, outW} {
-					if err := unix.SetNonblock(int(f.Fd()), before); err != nil {
-						t.Fatal(err)
-					}
-				}
-				errR, errW := make(t)
-				stderr := readAll(errR)
-				cmd := child(t, "tell modes")
-				cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
-				line := func() string {
-					var text []byte
-					for b := []byte{0}; b[0] != '\n'; text = append(text, b[0]) {
-						if _, err := outR.Read(b); err != nil {
-							t.Fatal(err)
-						}
-					}
-					return string(text)
-				}
-				if got := line(); got != "{\"frame\":1}\n" {
-					t.Error(got)
-				}
-				serving := before || kind == "socket" || runtime.GOOS != "linux" // where a pipe is opened anew
-				if in, out := nonblocking(t, inR), nonblocking(t, outW); in != serving || out != serving {
-					t.Errorf("while serving: stdin %v, stdout %v, want %v", in, out, serving)
-				}
-				if nonblocking(t, errW) {
-					t.Error("stderr is non-blocking")
-				}
-				if _, err := inW.Write([]byte("!")); err != nil {
-					t.Fatal(err)
-				}
-				if got := line(); got != "released\n" {
-					t.Error(got)
-				}
-				if in, out := nonblocking(t, inR), nonblocking(t, outW); in != before || out != before {
-					t.Errorf("after release: stdin %v, stdout %v, want %v", in, out, before)
-				}
-				inW.Close()
-				err := cmd.Wait()
-				errW.Close()
-				if text := <-stderr; err != nil || text != "stray\n" {
-					t.Errorf("%v: %q", err, text)
-				}
-			})
-		}
-	}
-}
-
-func init() {
-	modes["signals"] = func() {
-		c, stop := Signals()
-		g := must()
-		send(g, 1)
-		s := <-c
-		fmt.Fprintln(g.Out(), s)
-		stop()
-		send(g, 2)
-		<-c // for ever
-	}
-}
-
-// The first signal asks for an end, the second one is the end. One that was ignored from the start stays ignored.
-func TestSignals(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		t.Run(s.String(), func(t *testing.T) {
-			cmd := child(t, "signals")
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if s != syscall.SIGHUP { // nohup: a hangup changes nothing
-				cmd.Args = []string{"sh", "-c", `trap "" HUP; exec "$0"`, cmd.Path}
-				if cmd.Path, err = exec.LookPath("sh"); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			lines := func(want string) {
-				got := make([]byte, len(want))
-				if _, err := io.ReadFull(stdout, got); err != nil || string(got) != want {
-					t.Fatalf("%v: %q", err, got)
-				}
-			}
-			lines("{\"frame\":1}\n")
-			if s != syscall.SIGHUP {
-				check(cmd.Process.Signal(syscall.SIGHUP))
-			}
-			check(cmd.Process.Signal(s))
-			lines(s.String() + "\n{\"frame\":2}\n")
-			check(cmd.Process.Signal(s))
-			var exit *exec.ExitError
-			if err := cmd.Wait(); !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != s {
-				t.Errorf("after the second: %v", err)
-			}
-		})
-	}
-}

@@ -57,11 +57,11 @@ func (g *Guard) claim() error {
 	inherit(r, false)
 
 	g.in, g.out = newInput(own[0]), newOutput(own[1])
-	g.in.unlock, g.out.unlock = keepOpen, keepOpen // Release gives them back
+	g.in.unlock, g.out.unlock = interrupt(own[0]), interrupt(own[1]) // not closed: Release gives them back
 	var to *Output
 	if !g.merged {
 		to = newOutput(own[2])
-		to.unlock = keepOpen
+		to.unlock = func() error { return nil } // others write to stderr as well
 	}
 	g.stray = forward(newInput(r), to)
 
@@ -135,7 +135,13 @@ func (g *Guard) restore() {
 // discard has nothing to do: restore freed what it used.
 func (g *Guard) discard() {}
 
-func keepOpen() error { return nil }
+// interrupt returns a function that ends the operations of file which the system lets end: those of pipes.
+func interrupt(file *os.File) func() error {
+	return func() error {
+		_ = windows.CancelIoEx(windows.Handle(file.Fd()), nil) // an error means that there are none
+		return nil
+	}
+}
 
 // inherit says whether children get file's handle.
 func inherit(file *os.File, yes bool) {

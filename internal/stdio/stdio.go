@@ -27,8 +27,8 @@ import (
 // ErrClaimed is returned by Claim while another claim holds: a process has one pair of standard descriptors.
 var ErrClaimed = errors.New("stdio: the standard descriptors are claimed already")
 
-// releaseWait bounds how long Release waits for stderr to take what was printed.
-const releaseWait = 250 * time.Millisecond
+// releaseWait bounds how long Release waits for stderr to take what was printed. Only tests change it.
+var releaseWait = 250 * time.Millisecond
 
 // claimed is true from a successful Claim until its Release has ended.
 var claimed atomic.Bool

@@ -81,6 +81,12 @@ func until(seen func() bool) {
 	}
 }
 
+// running reports that a goroutine is in the function.
+func running(function string) bool {
+	stacks := make([]byte, 1<<16)
+	return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), function)
+}
+
 // must claims.
 func must() *Guard {
 	g, err := Claim()
@@ -216,13 +222,13 @@ func init() {
 			failed <- err
 		}()
 		send(g, 1)
-		until(func() bool { // the read is under way
-			stacks := make([]byte, 1<<16)
-			return strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*Input).Read(")
-		})
+		until(func() bool { return running("(*Input).Read(") })
 		check(g.In().Close())
 		if err := <-failed; !errors.Is(err, os.ErrClosed) {
 			panic(err)
+		}
+		if runtime.GOOS == "linux" && running("stdio.detach") {
+			panic("the read was left behind")
 		}
 		send(g, 2)
 		g.Release()
@@ -244,6 +250,9 @@ func init() {
 		check(g.Out().Close())
 		if err := <-failed; !errors.Is(err, os.ErrClosed) {
 			panic(err)
+		}
+		if runtime.GOOS == "linux" && running("stdio.detach") {
+			panic("the write was left behind")
 		}
 		g.Release()
 	}

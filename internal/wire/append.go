@@ -10,15 +10,25 @@ import (
 	"github.com/weir-mcp/weir/internal/quote"
 )
 
-// AppendResult appends a whole response frame, its LF included, with the given
-// id and result. The result must be one compact JSON value without a raw LF or
-// CR, as package quote makes it; it is not looked at.
-func AppendResult(dst []byte, id ID, result []byte) []byte {
+// ResultTail ends a response frame after its result.
+const ResultTail = "}\n"
+
+// AppendResultHead appends the start of a response frame, up to where its
+// result begins, so that a large result can be encoded in its place. The result
+// must be one compact JSON value without a raw LF or CR, as package quote makes
+// it, and then comes [ResultTail].
+func AppendResultHead(dst []byte, id ID) []byte {
 	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
 	dst = AppendScalar(dst, id.Raw)
-	dst = append(dst, `,"result":`...)
+	return append(dst, `,"result":`...)
+}
+
+// AppendResult appends a whole response frame, its LF included. The result is
+// as for [AppendResultHead], and is not looked at.
+func AppendResult(dst []byte, id ID, result []byte) []byte {
+	dst = AppendResultHead(dst, id)
 	dst = append(dst, result...)
-	return append(dst, "}\n"...)
+	return append(dst, ResultTail...)
 }
 
 // AppendError appends a whole error frame, its LF included. Without an id, it

@@ -42,7 +42,8 @@ func Keys() [][2]string {
 	return k
 }
 
-// Run compares. It returns ctx's error when ctx ends, with no process left.
+// Run compares. It returns ctx's error when ctx ends, with no process left. Where there are two CPUs it puts this process on
+// one of them for good.
 func Run(ctx context.Context, o Options) error {
 	if o.Out == nil {
 		o.Out = io.Discard
@@ -56,12 +57,16 @@ func Run(ctx context.Context, o Options) error {
 			o.Rounds = 1
 		}
 	}
-	if !drive.Measures {
-		return errors.New("compare measures CPU time and memory by Linux's /proc; this system has none")
-	}
 	plan, err := choose(rows(), o.Only, func(r row) string { return r.key })
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
+	}
+	field, err := choose(peers.All(), o.Peers, func(p *peers.Peer) string { return p.Name })
+	if err != nil {
+		return fmt.Errorf("-peers: %w", err)
+	}
+	if !drive.Measures {
+		return errors.New("compare measures CPU time and memory by Linux's /proc; this system has none")
 	}
 	w, err := peers.Open(ctx)
 	if err != nil {
@@ -69,10 +74,6 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer w.Close()
 
-	field, err := choose(peers.All(), o.Peers, func(p *peers.Peer) string { return p.Name })
-	if err != nil {
-		return fmt.Errorf("-peers: %w", err)
-	}
 	rep := newReport(o)
 	field = slices.DeleteFunc(field, func(p *peers.Peer) bool {
 		fmt.Fprintf(o.Progress, "\r\033[Kbuilding %s", p.Title)
@@ -97,6 +98,7 @@ func Run(ctx context.Context, o Options) error {
 	steps := 0
 	for _, row := range plan {
 		samples := make(map[string][][]Value) // by peer, a slice a round
+		said := make(map[string][]string)     // by peer, in the last round
 		for round := range o.Rounds {
 			for i := range field {
 				p := field[(i+round)%len(field)]
@@ -109,15 +111,18 @@ func Run(ctx context.Context, o Options) error {
 					fmt.Fprint(o.Progress, "\r\033[K")
 					return ctx.Err()
 				}
-				for _, n := range notes {
-					rep.note("%s, %s: %s", row.key, p.Title, n)
-				}
+				said[p.Name] = notes
 				if err != nil {
 					rep.note("%s, %s, round %d failed: %v", row.key, p.Title, round+1, err)
 					continue
 				}
 				samples[p.Name] = append(samples[p.Name], values)
 				steps++
+			}
+		}
+		for _, p := range field {
+			for _, n := range said[p.Name] {
+				rep.note("%s, %s: %s", row.key, p.Title, n)
 			}
 		}
 		rep.add(row, field, samples)

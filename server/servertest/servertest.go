@@ -46,8 +46,9 @@ type Config struct {
 	Protocol string
 
 	// Limit bounds a frame from the server, in bytes. A longer one is
-	// discarded to its LF, reported as a fault, and its request left open; with
-	// EndOnOversize the session is ended. Zero means 64 MiB.
+	// discarded to its LF and reported as a fault, and the request that it
+	// answers (when the id stands in its first KiB) fails with an
+	// *OversizeError; with EndOnOversize the session ends. Zero means 64 MiB.
 	Limit         int
 	EndOnOversize bool
 

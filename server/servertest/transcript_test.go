@@ -6,6 +6,8 @@ package servertest
 import (
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestTranscripts(t *testing.T) {
@@ -20,6 +22,8 @@ func TestPlayFinds(t *testing.T) {
 		{ping + `< {"jsonrpc":"2.0","id":1,"result":{"a":1}}`, `at $.result: no "a"`},
 		{ping + `< {"jsonrpc":"2.0","id":1}`, `at $: "result" was not expected`},
 		{ping + `< {"jsonrpc":"2.0","id":1,"result":[]}`, `at $.result: {}, want []`},
+		{`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello"}}` + "\n" + `< {"jsonrpc":"2.0","id":1,"result":{"content":[]}}`,
+			`at $.result.content: 1 elements, want 0`},
 		{ping + `< {"jsonrpc":"2.0","id":1,`, `the expected line is not JSON`},
 		{ping + `< (nothing)`, `nothing more was expected, and this came: {"jsonrpc":"2.0","id":1,`},
 		{ping, `the end was expected, and this came: {"jsonrpc":"2.0","id":1,`},
@@ -51,4 +55,22 @@ func TestGlob(t *testing.T) {
 			t.Errorf("glob(%q, %q) = %v", tt.pattern, tt.s, got)
 		}
 	}
+}
+
+// FuzzMatch: a JSON text without wildcards matches itself, and only what has
+// the same value.
+func FuzzMatch(f *testing.F) {
+	f.Add(`{"a":[1,"x",null],"b":{}}`, `{"b":{},"a":[1,"x",null]}`)
+	f.Add(`"a*c"`, `"abc"`)
+	f.Add(`[1,2]`, `[1]`)
+	f.Fuzz(func(t *testing.T, want, got string) {
+		match(want, []byte(got)) // must not panic
+		v := jsontext.Value(want)
+		if strings.Contains(want, "*") || !v.IsValid() {
+			return
+		}
+		if err := match(want, v); err != nil {
+			t.Errorf("%s does not match itself: %v", want, err)
+		}
+	})
 }

@@ -22,7 +22,6 @@ type report struct {
 	When    string
 	System  string
 	CPU     string
-	CPUs    int
 	Go      string
 	Pinned  string
 	Quick   bool
@@ -118,11 +117,12 @@ func fill(text string, tables map[string]func() string) (string, error) {
 // about tells where and how the figures were measured.
 func (r *report) about() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured %s on %s, %s, %d CPUs, %s", strings.SplitN(r.When, "T", 2)[0], r.System, r.CPU, r.CPUs, r.Go)
+	day, _, _ := strings.Cut(r.When, "T")
+	fmt.Fprintf(&b, "Measured %s on %s, %s, %s", day, r.System, r.CPU, r.Go)
 	if r.Pinned != "" {
 		fmt.Fprintf(&b, "; %s", r.Pinned)
 	}
-	fmt.Fprintf(&b, "; medians of %d alternating rounds.", r.Rounds)
+	fmt.Fprintf(&b, "; medians over rounds in alternation: %d.", r.Rounds)
 	for _, p := range r.Peers {
 		if p.Version != "" && p.Name != "weir" {
 			fmt.Fprintf(&b, " %s %s.", p.Title, p.Version)

@@ -61,8 +61,8 @@ func (r *report) targets() string {
 // somebody who has not read anything else.
 func (r *report) short() string {
 	rows := []struct{ key, what string }{
-		{"stuck_stdin_mib", "the host does not read stdout: stdin still taken, MiB"},
-		{"stuck_cancel_ms", "a cancel sent behind that reaches its tool after, ms"},
+		{"stuck_cancel_ms", "the host stops reading, sends 8,000 calls of 15 KiB, then a cancel: it reaches its tool after, ms"},
+		{"stuck_peak_mib", "peak memory of the server then, MiB"},
 		{"stall_budget_2mib_peak_mib", "200 results of 1 MiB that the host does not read: peak memory, MiB"},
 		{"one_64mib_peak_mib", "one result of 64 MiB (limits raised): peak memory, MiB"},
 		{"echo_calls_per_second", "small calls, 64 in flight, on one CPU: calls/s"},

@@ -35,7 +35,7 @@ func serve(ctx context.Context) error {
 	srv := &server.Server{Name: "picture", Version: "1.0.0", Tools: &tools}
 	go func() {
 		for range time.Tick(step) {
-			say("waiting", srv.Metrics().PeakWaitingBytes)
+			say("waiting", srv.Metrics().WaitingBytes)
 		}
 	}()
 	return srv.ServeStdio(ctx)

@@ -161,7 +161,7 @@ func TestGlobs(t *testing.T) {
 
 func TestIgnoreFiles(t *testing.T) {
 	dir := t.TempDir()
-	files := named("a.o", "keep.o", "b.txt", "sub/a.o", "sub/keep.o", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log",
+	files := named("a.o", "keep.o", "b.txt", "sub/a.o", "sub/keep.o", "sub/b.txt", "sub/deep/c.txt", "sub/deep/d.log", "sub/deep/x.o",
 		"build/x", "sub/build/x", "sub/deep/build/x", ".git/config", "sub/.git", "other/.hidden")
 	files[".gitignore"] = "*.o\n/build/\n!keep.o\n"
 	files["sub/.gitignore"] = "keep.o\n!a.o\n/build\ndeep/*.log\n"

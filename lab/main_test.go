@@ -1,0 +1,58 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCommandLine(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		err  string // part of it; "" means none
+		out  string // part of what is printed
+	}{
+		{nil, "which command?", "setup"},
+		{[]string{"help"}, "", "compare"},
+		{[]string{"nonesuch"}, `no command "nonesuch"`, "hosts"},
+		{[]string{"setup", "more"}, `unexpected argument "more"`, "setup"},
+		{[]string{"compare", "more"}, `unexpected argument "more"`, ""},
+		{[]string{"compare", "-rounds", "-1"}, "not a number of rounds", ""},
+		{[]string{"compare", "-only", "nonesuch"}, "there are echo", ""},
+		{[]string{"hosts", "more"}, `unexpected argument "more"`, ""},
+		{[]string{"hosts", "-only", "nonesuch"}, "there are go-sdk", ""},
+	} {
+		var out bytes.Buffer
+		err := run(t.Context(), tt.args, &out, &out)
+		if tt.err == "" && err != nil || tt.err != "" && (err == nil || !strings.Contains(err.Error(), tt.err)) {
+			t.Errorf("%q: error %v, want %q", tt.args, err, tt.err)
+		}
+		if !strings.Contains(out.String(), tt.out) {
+			t.Errorf("%q printed %q, without %q", tt.args, out.String(), tt.out)
+		}
+	}
+}
+
+func TestHelpNamesRowsAndServers(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{"compare", "-h"}, &out, &out); !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("-h returned %v", err)
+	}
+	for _, want := range []string{"echo of 128 B", "stuck", "typescript", "-json file", "-quick", "-rounds"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("-h does not tell of %q", want)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	if got := list(" a, b,,c "); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Errorf("list = %q", got)
+	}
+}
