@@ -24,8 +24,9 @@ import (
 //   - A nil slice is [], a nil map {}; map members are sorted by name.
 //   - time.Duration is a string such as "1m30s", time.Time one in RFC 3339,
 //     url.URL one such as "https://example.com/", []byte one in base64.
-//   - Invalid UTF-8 in a Go string becomes U+FFFD; U+2028 and U+2029 are
-//     escaped; <, > and & are not.
+//   - Invalid UTF-8 in a Go string becomes U+FFFD, and so does an escaped lone
+//     surrogate that is decoded; U+2028 and U+2029 are escaped; <, > and & are
+//     not.
 //   - Raw JSON (json.RawMessage, jsontext.Value, what MarshalJSON returns) is
 //     compacted and checked. Syntax errors and duplicate names are refused;
 //     invalid UTF-8 is refused too, or, from MarshalJSON, becomes U+FFFD.

@@ -24,8 +24,8 @@ const (
 // copied after its first use.
 type Preview struct {
 	// Head and Tail are how many bytes are kept of each end. If both are zero
-	// they mean DefaultHead and DefaultTail; less than zero means none. They
-	// are not changed after the first Write.
+	// they mean DefaultHead and DefaultTail; otherwise zero or less means none.
+	// They are not changed after the first Write.
 	Head, Tail int
 
 	mu    sync.Mutex // guards what is below

@@ -12,6 +12,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/weir-mcp/weir/internal/wire"
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/tool"
@@ -185,7 +187,7 @@ func (se *session) holdMedia(c *call, res result.Result) {
 // encode builds the whole frame of a result, in a buffer that can be used
 // again.
 func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
-	buf := buffers.Get().(*buffer)
+	buf := buffers(sizeHint(res)).Get().(*buffer)
 	b := append(buf.b[:0], `{"jsonrpc":"2.0","id":`...)
 	b = append(b, c.id.Raw...)
 	b = append(b, `,"result":`...)
@@ -199,6 +201,25 @@ func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
 		return nil, nil, err
 	}
 	return append(b, '}', '\n'), buf, nil
+}
+
+// sizeHint is about how large res will be, without looking at its bytes.
+func sizeHint(res result.Result) int {
+	n := smallBuffer / 4
+	for _, block := range res.Content {
+		switch b := block.(type) {
+		case result.TextContent:
+			n += len(b.Text)
+		case result.ImageContent:
+			n += len(b.Data)
+		default:
+			n += smallBuffer / 8
+		}
+	}
+	if v, ok := res.Structured.(jsontext.Value); ok {
+		n += len(v)
+	}
+	return n
 }
 
 // answerText answers c with an isError result of one line.

@@ -258,21 +258,35 @@ func (se *session) signalIdle() {
 	}
 }
 
-// A buffer holds the bytes of one frame, and is used again for another.
+// A buffer holds the bytes of one frame, and is used again for another of
+// about the same size, so that small frames do not sit in large buffers while
+// they wait.
 type buffer struct{ b []byte }
 
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+var smallBuffers, largeBuffers = newBuffers(), newBuffers()
 
-// keepBuffer is the most that a buffer may hold to be used again.
-const keepBuffer = 64 << 10
+func newBuffers() *sync.Pool { return &sync.Pool{New: func() any { return new(buffer) }} }
+
+const (
+	smallBuffer = 4 << 10
+	largeBuffer = 128 << 10 // larger ones are not used again
+)
+
+// buffers returns the pool for frames of about n bytes.
+func buffers(n int) *sync.Pool {
+	if n <= smallBuffer {
+		return smallBuffers
+	}
+	return largeBuffers
+}
 
 // recycle lets go of the frame in f, whose buffer is p.
 func recycle(f *wire.Frame, p *buffer) {
 	b := f.Data
 	f.Data = nil
-	if p == nil || cap(b) > keepBuffer {
+	if p == nil || cap(b) > largeBuffer {
 		return
 	}
 	p.b = b[:0]
-	buffers.Put(p)
+	buffers(cap(b)).Put(p)
 }

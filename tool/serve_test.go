@@ -233,6 +233,14 @@ func TestDeepArguments(t *testing.T) {
 		if err != nil || res.IsError != (n > 5000) {
 			t.Errorf("%d levels of maps: isError is %v, %v", n, res.IsError, err)
 		}
+		node, err := byMap.in.node()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// No recursion of ours follows it further than the reader of frames.
+		if a := (acceptor{text: []byte(maps(n))}); a.accept(node) != (n < 5000) {
+			t.Errorf("%d levels of maps: accept says %v", n, n > 5000)
+		}
 		res, err = tool.Serve(t.Context(), &Request{Arguments: []byte(deep(n))})
 		if err != nil {
 			t.Fatal(err)

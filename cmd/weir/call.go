@@ -177,6 +177,10 @@ func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, comma
 	err = c.talk(ctx)
 	endErr := h.Close()
 	<-watched
+	if exit := h.Metrics().Exit; exit != nil && len(exit.Survivors) > 0 && ctx.Err() == nil {
+		c.status.clear()
+		fmt.Fprintf(c.env.stderr, "weir call: warning: the server left processes behind, which were killed: %v\n", exit.Survivors)
+	}
 	var over *host.OversizeError
 	switch {
 	case ctx.Err() != nil:

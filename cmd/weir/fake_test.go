@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"strconv"
 	"strings"
@@ -42,6 +43,7 @@ func fakeServer() {
 	status := flag.Int("status", 0, "end with `STATUS` in the end")
 	modern := flag.Bool("modern", false, "answer initialize with an error")
 	stubborn := flag.Bool("stubborn", false, "ignore the end of stdin, and SIGTERM")
+	orphan := flag.Bool("orphan", false, "leave a process behind")
 	note := flag.String("note", "", "write to `FILE` what happens")
 	flag.Parse()
 	say := func(format string, args ...any) {
@@ -58,6 +60,12 @@ func fakeServer() {
 	say("pid %d", os.Getpid())
 	if *stubborn {
 		signal.Ignore(syscall.SIGTERM)
+	}
+	if *orphan {
+		cmd := exec.Command(os.Args[0], "-stubborn", "-note", *note)
+		if err := cmd.Start(); err != nil {
+			os.Exit(7)
+		}
 	}
 	fmt.Fprintln(os.Stderr, "fake server is up")
 	if *banner != "" {

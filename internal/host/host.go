@@ -59,11 +59,11 @@ type Host struct {
 
 // peer is the other end: a child process, or a goroutine of this one.
 type peer interface {
-	wait()         // until it has ended; called once
-	release() Exit // after wait: ends what it left behind, and lets go of it
-	terminate()    // asks it to end
-	kill()         // makes it end, with all its descendants
-	pid() int      // 0 for none
+	wait()                      // until it has ended; called once
+	release(time.Duration) Exit // after wait: gives what it left behind as long to end, then ends it
+	terminate()                 // asks it to end
+	kill()                      // makes it end, with all its descendants
+	pid() int                   // 0 for none
 }
 
 // start connects a host to a peer that is running.
@@ -104,7 +104,7 @@ func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 	at := time.Now()
 	h.gate.open()
 	held := !closedWithin(outputEnded, h.cfg.Grace)
-	exit := h.peer.release()
+	exit := h.peer.release(max(0, h.cfg.Grace-time.Since(at)))
 	exit.At, exit.OutputHeld = at, held
 	stdout.Close() // whatever still holds the other end is beyond our reach
 	if stderr != nil {

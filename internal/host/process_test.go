@@ -11,6 +11,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -63,6 +65,9 @@ func TestWrapper(t *testing.T) {
 				t.Errorf("end: %v", err)
 			}
 			<-h.Done()
+			if left := h.Metrics().Exit.Survivors; left != nil {
+				t.Errorf("survivors are %v", left)
+			}
 			awaitGone(t, server)
 			awaitGone(t, -wrapper)
 		})
@@ -81,8 +86,12 @@ func TestSurvivor(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Errorf("Close: %v", err)
 	}
-	if e := h.Metrics().Exit; e == nil || !e.OutputHeld || e.Code != 0 {
+	e := h.Metrics().Exit
+	if e == nil || !e.OutputHeld || e.Code != 0 {
 		t.Errorf("exit is %+v", e)
+	}
+	if runtime.GOOS == "linux" && !slices.Equal(e.Survivors, []int{pid}) {
+		t.Errorf("survivors are %v, want %d", e.Survivors, pid)
 	}
 	awaitGone(t, pid)
 }

@@ -8,6 +8,7 @@ package host
 import (
 	"sync"
 	"syscall"
+	"time"
 )
 
 // group is the child's process group. Its id is the leader's, and is ours to
@@ -40,12 +41,19 @@ func (g *group) signal(s syscall.Signal) {
 func (c *child) terminate() { c.signal(syscall.SIGTERM) }
 func (c *child) kill()      { c.signal(syscall.SIGKILL) }
 
-// release kills what the leader left behind in its group, then reaps it.
-func (c *child) release() Exit {
+// release waits for what the leader left behind in its group, for as long as
+// grace, kills it, and reaps the leader.
+func (c *child) release(grace time.Duration) Exit {
+	left := survivors(c.id)
+	for end := time.Now().Add(grace); len(left) > 0 && time.Now().Before(end); left = survivors(c.id) {
+		time.Sleep(5 * time.Millisecond) // nobody tells when a process that is not ours ends
+	}
 	c.kill()
 	c.mu.Lock()
 	c.id = 0
 	c.mu.Unlock()
 	c.reap()
-	return c.exit()
+	e := c.exit()
+	e.Survivors = left
+	return e
 }

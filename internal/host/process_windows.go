@@ -6,6 +6,7 @@ package host
 import (
 	"sync"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -67,7 +68,7 @@ func (c *child) kill() {
 func (c *child) wait() { c.reap() }
 
 // release ends what the child left behind: closing the job kills its members.
-func (c *child) release() Exit {
+func (c *child) release(time.Duration) Exit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	windows.CloseHandle(c.job)

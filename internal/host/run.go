@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"time"
 )
 
 // ServeFunc is a server in this process: server.Server's method Serve.
@@ -65,7 +66,7 @@ type goroutine struct {
 func (g *goroutine) wait()      { <-g.done }
 func (g *goroutine) terminate() { g.cancel() }
 
-func (g *goroutine) release() Exit {
+func (g *goroutine) release(time.Duration) Exit {
 	g.cancel()
 	e := Exit{Err: g.err}
 	if g.err != nil {

@@ -18,6 +18,9 @@ const (
 	// maxGuess bounds what is allocated for a frame before it has come.
 	maxGuess = 2 << 20
 
+	// spareSize is the memory kept for frames that outgrow buf a little.
+	spareSize = 2 * readSize
+
 	// defaultLimit holds for a Reader made without a limit.
 	defaultLimit = 16 << 20
 )
@@ -45,8 +48,9 @@ type ReaderStats struct {
 // Reader cuts a byte stream into frames. A frame ends at LF and nowhere else,
 // however the bytes arrive; one CR before the LF belongs to the line end.
 //
-// It holds one buffer of 64 KiB, and besides it only the frame that is
-// arriving, which it reads into the memory that it will return. Its time is
+// It holds a buffer of 64 KiB, another of 128 KiB once a frame was longer than
+// half of the first, and besides them only the frame that is arriving. A frame
+// larger than these is read into the memory that is returned. The time is
 // linear in the bytes of the stream even if they come one by one. Next and
 // Buffered are for one goroutine; Stats is for any.
 type Reader struct {
@@ -55,10 +59,11 @@ type Reader struct {
 	buf   []byte // buf[at:end] has been read and not been returned
 	at    int
 	end   int
-	seen  int   // bytes from at on that hold no LF
-	err   error // of src; nothing is read after it
-	begun bool  // past the place of a byte order mark
-	guess int   // size of the last frame that outgrew buf
+	seen  int    // bytes from at on that hold no LF
+	err   error  // of src; nothing is read after it
+	begun bool   // past the place of a byte order mark
+	guess int    // size of the last frame that outgrew buf
+	spare []byte // where frames up to spareSize are put together; made when first needed
 
 	frames, bytes, largest, tooLong atomic.Int64
 }
@@ -142,8 +147,9 @@ func (r *Reader) line() ([]byte, error) {
 		case len(waiting) >= readSize/2:
 			return r.long()
 		}
-		r.end = copy(r.buf, waiting)
-		r.at = 0
+		if r.at > 0 { // once a line, so that the time stays linear
+			r.at, r.end = 0, copy(r.buf, waiting)
+		}
 		r.end += r.read(r.buf[r.end:])
 	}
 }
@@ -203,10 +209,19 @@ func (r *Reader) check(line []byte) ([]byte, error) {
 	return line, nil
 }
 
-// long reads on in a line that has filled half of buf, into memory of its own.
-// That grows by doubling, or at once to the size of the line before it.
+// long reads on in a line that has filled half of buf: into spare, while that
+// is large enough, and then into memory of its own, which grows by doubling, or
+// at once to the size of the line before it.
 func (r *Reader) long() ([]byte, error) {
-	line := make([]byte, 0, min(max(2*readSize, r.guess), r.limit+2))
+	var line []byte
+	if size := min(max(spareSize, r.guess), r.limit+2); size > spareSize {
+		line = make([]byte, 0, size)
+	} else {
+		if r.spare == nil {
+			r.spare = make([]byte, 0, size)
+		}
+		line = r.spare
+	}
 	line = append(line, r.buf[r.at:r.end]...)
 	r.at, r.end, r.seen = 0, 0, 0
 	for {
@@ -239,8 +254,8 @@ func (r *Reader) long() ([]byte, error) {
 			return nil, err
 		}
 		r.guess = min(len(line)+readSize/8+2, maxGuess)
-		if cap(line) > len(line)+len(line)/4 {
-			line = bytes.Clone(line) // rather than keep what it does not need
+		if cap(line) <= spareSize || cap(line) > len(line)+len(line)/4 {
+			line = bytes.Clone(line) // out of spare, or rather than keep what it does not need
 		}
 		return line, nil
 	}

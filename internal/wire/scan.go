@@ -257,9 +257,6 @@ type object struct {
 
 // openObject begins at the opening brace b[i], inside depth arrays and objects.
 func openObject(b []byte, i, depth int) object {
-	if depth >= maxDepth {
-		i = ^i
-	}
 	return object{b: b, i: i, depth: depth + 1}
 }
 

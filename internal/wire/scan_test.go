@@ -30,7 +30,7 @@ func validElsewhere(b []byte) bool {
 var jsonTexts = []string{
 	`{}`, `[]`, `""`, `0`, `true`, `false`, `null`, ` { "a" : [ 1 , 2 ] } `, "\t\r\n1\t\r\n",
 	``, ` `, `{`, `}`, `[`, `]`, `"`, `{]`, `[}`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{,}`, `{1:2}`, `{"a" 1}`, `{"a":1 "b":2}`,
-	`[1,]`, `[,1]`, `[1 2]`, `[[]`, `[]]`, `[[],{}]`, `[{"a":[{}]}]`, `{"a":{"b":{"c":[[[]]]}}}`,
+	`{"a":1]`, `[1}`, `[{"a":1]]`, `{"a":[1}}`, `[1,]`, `[,1]`, `[1 2]`, `[[]`, `[]]`, `[[],{}]`, `[{"a":[{}]}]`, `{"a":{"b":{"c":[[[]]]}}}`,
 	`-`, `-0`, `-1`, `+1`, `01`, `00`, `1.`, `.1`, `1.0`, `1.e1`, `1e`, `1e+`, `1e+1`, `1E-01`, `1e1.5`, `0x1`, `1_000`, `NaN`, `Infinity`, `-Infinity`, `- 1`,
 	`tru`, `truee`, `True`, `nul`, `nulll`, `falsy`, `'a'`, `undefined`,
 	`"\"`, `"\\"`, `"\x"`, `"\u"`, `"\u12"`, `"\u12g4"`, `"\u1234"`, `"\uABCD\uabcd"`, `"\ud800"`, `"\udc00\ud800"`, `"\ud83d\ude00"`, `"\ud83d\n"`, `"\b\f\n\r\t\/"`, `"\U0041"`,
@@ -40,6 +40,8 @@ var jsonTexts = []string{
 	strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000),
 	strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 	strings.Repeat(`{"a":[`, 5_000) + strings.Repeat("]}", 5_000),
+	"[" + strings.Repeat("[],{},", 10_001) + "[]]", // wide is not deep
+	"[" + strings.Repeat(`[1],{"a":[1]},`, 10_001) + "[]]",
 	strings.Repeat(`{"a":[`, 5_000) + "0" + strings.Repeat("]}", 5_000),
 	strings.Repeat(`{"a":[`, 5_000) + "[]" + strings.Repeat("]}", 5_000),
 	strings.Repeat(`{"a":[`, 40) + strings.Repeat("]}", 39) + "}]",

@@ -44,9 +44,10 @@ const (
 	framePicked
 )
 
-// Source is who a frame comes from. Its methods are called without any lock,
-// Begin from the writer's goroutine and Done from that or from Close. They must
-// return soon, since every other frame waits for them.
+// Source is who a frame comes from. Its methods are called without any lock:
+// Begin from the writer's goroutine, Done from that, from Close, or, after the
+// end, from a goroutine of its own. They must return soon, since every other
+// frame waits for them.
 type Source interface {
 	// Begin is called once, when f has been picked and its bytes are the next
 	// to be written: from here on f cannot be withdrawn. It may set f.Data.
@@ -82,7 +83,8 @@ type PartialWriter interface {
 // waiting when it comes for the next leave together in one write, up to 64 KiB,
 // or one larger frame by itself. No frame waits for a later one.
 //
-// All methods may be called at any time by any goroutine, also from a Source.
+// All methods may be called at any time by any goroutine; from a Source, all but
+// Flush.
 type Writer struct {
 	dst     io.Writer
 	partial PartialWriter // dst, if it is one

@@ -13,7 +13,7 @@
 // belongs to no open request, when a message does not match the JSON schema
 // of its revision (where the schemas are at hand, see Config.NoSchema), when
 // the server does not end after its stdin is closed, ends with an error, or
-// leaves a goroutine or a process behind. A failing test says which side was
+// leaves a goroutine or (seen on Linux) a process behind. A failing test says which side was
 // stuck, if one was.
 //
 // A host can also be a bad one, on purpose: Pause, Take and SetPace decide
@@ -221,6 +221,9 @@ func (c *Client) cleanup() {
 	}
 	if err := c.h.Close(); err != nil && !c.ended.Load() {
 		c.errorf("servertest: the server ended with: %v%s", err, c.stderrTail())
+	}
+	if exit := c.h.Metrics().Exit; exit != nil && exit.Survivors != nil && !c.ended.Load() {
+		c.errorf("servertest: the server left processes behind: %v", exit.Survivors)
 	}
 	if !c.cfg.NoLeakCheck {
 		if left := c.leaks.find(); left != "" {

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -25,13 +26,23 @@ import (
 const childEnv = "WEIR_SERVERTEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
-		if err := (answers{}).Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
-			os.Exit(1)
-		}
+	switch os.Getenv(childEnv) {
+	case "":
+		goleak.VerifyTestMain(m)
 		return
+	case "sleep":
+		time.Sleep(time.Minute)
+		return
+	case "orphan":
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), childEnv+"=sleep")
+		if cmd.Start() != nil {
+			os.Exit(2)
+		}
 	}
-	goleak.VerifyTestMain(m)
+	if err := (answers{}).Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		os.Exit(1)
+	}
 }
 
 // answers is a server that answers by a table: from method, or tool, to the
@@ -168,7 +179,7 @@ func TestGood(t *testing.T) {
 		})
 		t.Run("Start/"+protocol, func(t *testing.T) {
 			t.Parallel()
-			use(t, cfg.StartCmd(t, childCmd()))
+			use(t, cfg.StartCmd(t, childCmd("serve")))
 		})
 		t.Run("NewInMemory/"+protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { use(t, cfg.NewInMemory(t, answers{})) })
@@ -176,9 +187,10 @@ func TestGood(t *testing.T) {
 	}
 }
 
-func childCmd() *exec.Cmd {
+// childCmd is this test binary as a server.
+func childCmd(mode string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"=1", "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), childEnv+"="+mode, "GORACE=atexit_sleep_ms=0")
 	return cmd
 }
 
@@ -315,6 +327,22 @@ func TestEndings(t *testing.T) {
 		}
 	}
 	close(release)
+}
+
+// TestOrphan: a process that the server leaves behind fails the test.
+func TestOrphan(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes of a group are not listed here")
+	}
+	failed, _ := watch(func(t testing.TB) {
+		c := Config{Grace: 500 * time.Millisecond}.StartCmd(t, childCmd("orphan"))
+		if _, err := c.Call(context.Background(), "hello", nil); err != nil {
+			t.Errorf("%v", err)
+		}
+	})
+	if !strings.HasPrefix(failed, "servertest: the server left processes behind: [") {
+		t.Errorf("the test was told %q", failed)
+	}
 }
 
 // TestTellsWhoIsStuck: a failing test says which side is stuck.

@@ -107,16 +107,16 @@ func TestHugeLine(t *testing.T) {
 // looked for, while the line runs through the regular expression, and between
 // two buffers of short lines.
 func TestCancel(t *testing.T) {
-	const size = 16 << 20
+	const size = 4 << 20
 	for _, tt := range []struct {
 		name, expr string
 		after      int64 // bytes read, when the cancel comes
 		short      bool
 	}{
-		{"measuring", "hit", 2 << 20, false},
-		{"matching", "[gh]it", size + 2<<20, false},
-		{"lines", "hit", 2 << 20, true},
-		{"lines, nothing known", "[gh]it", 2 << 20, true},
+		{"measuring", "hit", 1 << 20, false},
+		{"matching", "[gh]it", size + 1<<20, false},
+		{"lines", "hit", 1 << 20, true},
+		{"lines, nothing known", "[gh]it", 1 << 20, true},
 	} {
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -129,7 +129,7 @@ func TestCancel(t *testing.T) {
 		if !errors.Is(err, cause) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
-		if f.read > tt.after+2<<20 {
+		if f.read > tt.after+1<<20 {
 			t.Errorf("%s: read %d bytes after the cancel", tt.name, f.read-tt.after)
 		}
 	}
@@ -157,4 +157,3 @@ func (f *cancelling) ReadAt(p []byte, off int64) (int, error) {
 	}
 	return n, err
 }
-
