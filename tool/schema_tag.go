@@ -209,12 +209,11 @@ func tagValue(s *jsonschema.Schema, text string) (any, error) {
 	case "string":
 		return text, nil
 	case "integer":
-		if _, ok := smallInteger([]byte(text)); !ok {
-			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-				return nil, errors.New("want an integer")
-			}
+		n, err := numberText(text)
+		if err != nil || strings.ContainsAny(text, ".eE") {
+			return nil, errors.New("want an integer")
 		}
-		return json.Number(text), nil
+		return n, nil
 	case "number":
 		return numberText(text)
 	case "boolean":

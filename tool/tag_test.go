@@ -147,7 +147,7 @@ func TestRequired(t *testing.T) {
 func FuzzTag(f *testing.F) {
 	for _, seed := range []string{
 		"", "description=a, b=c", "enum=a,enum=b,default=a", "minLength=1,maxLength=2", "pattern=^[a,b]$", `a\,b c`, "required", ",,,", "=",
-		"example=1,title=x", "format=date", "default=[1]", "uniqueItems=true",
+		"example=1,title=x", "format=date", "default=[1]", "uniqueItems=true", "example=00",
 	} {
 		f.Add(seed)
 	}

@@ -111,7 +111,7 @@ func (s *fake) serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 			fmt.Fprintln(s.log, "initialized")
 		case "initialize":
 			if m.Params.Protocol < "2024" {
-				m.Params.Protocol = LatestLegacy
+				m.Params.Protocol = "2025-06-18"
 			}
 			s.result(m.ID, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1"}}`, m.Params.Protocol)
 		case "server/discover":

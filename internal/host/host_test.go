@@ -114,7 +114,7 @@ func TestInitialize(t *testing.T) {
 	if err := h.AwaitStderr(soon(t), "initialized\n"); err != nil {
 		t.Error(err)
 	}
-	if h.Protocol() != LatestLegacy {
+	if h.Protocol() != "2025-06-18" {
 		t.Errorf("Protocol() = %q, want the one that the server answered", h.Protocol())
 	}
 }

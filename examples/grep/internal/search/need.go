@@ -16,7 +16,7 @@ import (
 type need struct {
 	text string
 	fold bool // ASCII letters of text are lower case and stand for both cases
-	rare int  // with fold: the index of the byte of text that is rarest in prose and code
+	rare int  // the index of the byte of text that is rarest in prose and code
 }
 
 // maxNeeds bounds how many texts are looked for at once.
@@ -146,24 +146,19 @@ func (f *finder) at(from int) int {
 }
 
 func (f *finder) index(n *need, from int) int {
-	i := -1
-	if n.fold {
-		i = foldIndex(f.block[from:], n)
-	} else {
-		i = bytes.Index(f.block[from:], []byte(n.text))
+	if i := n.index(f.block[from:]); i >= 0 {
+		return from + i
 	}
-	if i < 0 {
-		return len(f.block)
-	}
-	return from + i
+	return len(f.block)
 }
 
-// foldIndex is bytes.Index for a need with fold: it looks for the rarest byte in
-// both cases and compares around it.
-func foldIndex(b []byte, n *need) int {
+// index returns the first place of n in b, -1 when there is none. It looks for the
+// rarest byte and compares around it, which with prose and code is several times
+// as fast as bytes.Index, and also finds both cases.
+func (n *need) index(b []byte) int {
 	lower := n.text[n.rare]
 	upper := lower
-	if 'a' <= lower && lower <= 'z' {
+	if n.fold && 'a' <= lower && lower <= 'z' {
 		upper -= 'a' - 'A'
 	}
 	nextLower, nextUpper := -1, -1
@@ -179,11 +174,27 @@ func foldIndex(b []byte, n *need) int {
 		if start+len(n.text) > len(b) {
 			return -1
 		}
-		if equalFold(b[start:], n.text) {
+		if n.at(b[start : start+len(n.text)]) {
 			return start
 		}
 	}
 	return -1
+}
+
+// at reports whether b, which is as long as n, is n.
+func (n *need) at(b []byte) bool {
+	if !n.fold {
+		return string(b) == n.text
+	}
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != n.text[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // after returns the first place of c in b at or after from, len(b) when there is
@@ -196,17 +207,4 @@ func after(b []byte, c byte, from, known int) int {
 		return from + i
 	}
 	return len(b)
-}
-
-func equalFold(b []byte, lower string) bool {
-	for i := range len(lower) {
-		c := b[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
 }
