@@ -9,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/weir-mcp/weir/result"
@@ -27,7 +25,7 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 	t := &Tool{info: info, decodes: true}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
-		if err := decode(req.Arguments, &in); err != nil {
+		if err := decode(t, req.Arguments, &in); err != nil {
 			return result.Result{}, err
 		}
 		return h(ctx, req, in)
@@ -49,16 +47,19 @@ func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (O
 	t := &Tool{info: info, decodes: true}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
-		if err := decode(req.Arguments, &in); err != nil {
+		if err := decode(t, req.Arguments, &in); err != nil {
 			return result.Result{}, err
 		}
 		out, err := h(ctx, in)
 		return resultOf(out, err), err
 	}
+	o := reflect.TypeFor[Out]()
+	text := o.Kind() == reflect.String && !implements(o, textMethods...)
+	if text && info.OutputSchema != nil {
+		panic(registerError(info.Name, errors.New("a text has no output schema")).Error())
+	}
 	var out reflect.Type
-	switch o := reflect.TypeFor[Out](); {
-	case o.Kind() == reflect.String && !implements(o, textMethods...), o == reflect.TypeFor[result.Result]():
-	case info.OutputSchema == nil && (!isAny(o) || !info.AnyOutput):
+	if !text && o != reflect.TypeFor[result.Result]() && info.OutputSchema == nil && (!isAny(o) || !info.AnyOutput) {
 		out = o
 	}
 	must(register(r, t, h == nil, reflect.TypeFor[In](), out, nil))
@@ -76,17 +77,25 @@ func resultOf[Out any](out Out, err error) result.Result {
 	case result.Result:
 		return v
 	case string:
-		if err != nil && v == "" {
-			return result.Result{}
-		}
-		return result.Text(v)
+		return textResult(v, err)
 	}
+	return structured(out, err)
+}
+
+func textResult(text string, err error) result.Result {
+	if err != nil && text == "" {
+		return result.Result{}
+	}
+	return result.Text(text)
+}
+
+func structured[Out any](out Out, err error) result.Result {
 	v := reflect.ValueOf(&out).Elem()
 	switch {
+	case v.Kind() == reflect.String && !implements(v.Type(), textMethods...):
+		return textResult(v.String(), err)
 	case err != nil && v.IsZero():
 		return result.Result{}
-	case v.Kind() == reflect.String && !implements(v.Type(), textMethods...):
-		return result.Text(v.String())
 	case v.Kind() == reflect.Pointer && v.IsNil():
 		return result.Result{Structured: reflect.New(v.Type().Elem()).Interface()}
 	}
@@ -103,7 +112,7 @@ func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request
 	t := &Tool{info: info, decodes: true}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
-		if err := decode(req.Arguments, &in); err != nil {
+		if err := decode(t, req.Arguments, &in); err != nil {
 			return result.Result{}, err
 		}
 		page := result.Page[T]{Budget: req.Budget()}
@@ -150,6 +159,9 @@ func register(r *Registry, t *Tool, noHandler bool, in, outType reflect.Type, ou
 	if err := t.describe(input, out); err != nil {
 		return registerError(t.info.Name, err)
 	}
+	if err := t.decodeDefaults(in); err != nil {
+		return registerError(t.info.Name, err)
+	}
 	return r.add(t)
 }
 
@@ -158,65 +170,4 @@ func must(err error) {
 	if err != nil {
 		panic(err.Error())
 	}
-}
-
-// decodeOptions are the rules for arguments: those of results, and a lone
-// surrogate, which a frame may hold, becomes U+FFFD.
-var decodeOptions = json.JoinOptions(result.Options(), jsontext.AllowInvalidUTF8(true))
-
-// decode decodes validated arguments. What a schema does not say, such as the
-// range of int64 or the form of an address, is found here.
-func decode[In any](args jsontext.Value, in *In) error {
-	err := json.Unmarshal(args, in, decodeOptions)
-	if err == nil {
-		return nil
-	}
-	return &argumentError{problems{decodeProblem(args, err)}}
-}
-
-// decodeProblem says which argument could not be decoded, and why.
-func decodeProblem(args jsontext.Value, err error) problem {
-	var semantic *json.SemanticError
-	if !errors.As(err, &semantic) {
-		return syntaxProblem(err)
-	}
-	place := placeOf(string(semantic.JSONPointer))
-	found := "a value"
-	if doc, err := decodeDocument(args); err == nil {
-		if v, ok := resolve(doc, string(semantic.JSONPointer)); ok {
-			found = show(v)
-		}
-	}
-	if wanted := wantedType(semantic.GoType); wanted != "" {
-		return problem{place, fmt.Sprintf("found %s, wanted %s", found, wanted)}
-	}
-	why := ""
-	if semantic.Err != nil {
-		why = ": " + clip(semantic.Err.Error(), 120)
-	}
-	return problem{place, fmt.Sprintf("found %s, which cannot be used%s", found, why)}
-}
-
-// wantedType says what a Go type takes, where its name would not help a model.
-func wantedType(t reflect.Type) string {
-	for t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t == nil:
-		return ""
-	case t == reflect.TypeFor[time.Duration]():
-		return durationWord
-	case t.PkgPath() != "":
-		return ""
-	}
-	switch k := t.Kind(); {
-	case k >= reflect.Int && k <= reflect.Uint64:
-		return "an integer within the range of " + k.String()
-	case k == reflect.Float32 || k == reflect.Float64:
-		return "a number within the range of " + k.String()
-	case (k == reflect.Slice || k == reflect.Array) && t.Elem().Kind() == reflect.Uint8:
-		return "base64"
-	}
-	return ""
 }

@@ -4,6 +4,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (t *Tool) ready(ctx context.Context, req *Request, res result.Result) (resu
 	if err != nil {
 		return result.Result{}, &InternalError{Tool: t.info.Name, Err: err}
 	}
-	if len(normal) != len(text) { // a null was left out
+	if !bytes.Equal(normal, text) { // such as a null that was left out
 		r.Structured = normal
 		if !ownText && len(r.Content) == 1 {
 			r.Content = []result.Content{result.TextContent{Text: string(normal)}}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -213,7 +214,7 @@ func rawArguments(ctx context.Context, in any) (jsontext.Value, error) {
 // checkSyntax refuses what a server would not have read: anything but one JSON
 // value in UTF-8. Duplicate names are left to the validation.
 func checkSyntax(raw jsontext.Value) error {
-	if !validUTF8(raw) {
+	if !utf8.Valid(raw) {
 		return errors.New("not valid UTF-8")
 	}
 	if !raw.IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {

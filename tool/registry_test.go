@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weir-mcp/weir/result"
 )
@@ -109,6 +110,16 @@ func TestAddPanics(t *testing.T) {
 		}) (string, error) {
 			return "", nil
 		})
+	})
+	mustPanic(t, `tool: "t": input type struct { Wait time.Duration "json:\"wait\" jsonschema:\"default=90\"" }: wait: the default cannot be used: found "90", wanted a duration`, func() {
+		AddFunc(&r, Info{Name: "t"}, func(context.Context, struct {
+			Wait time.Duration `json:"wait" jsonschema:"default=90"`
+		}) (string, error) {
+			return "", nil
+		})
+	})
+	mustPanic(t, `tool: "t": a text has no output schema`, func() {
+		AddFunc(&r, Info{Name: "t", OutputSchema: []byte(noArguments)}, func(context.Context, struct{}) (string, error) { return "", nil })
 	})
 	mustPanic(t, `tool: "t": the handler is nil`, func() { AddFunc[struct{}, string](&r, Info{Name: "t"}, nil) })
 	mustPanic(t, `tool: "t": the handler is nil`, func() { Add[struct{}](&r, Info{Name: "t"}, nil) })

@@ -19,7 +19,8 @@ import (
 // validator, which costs far more to make and to ask. Tools of one Go type
 // share it. Its methods may be called concurrently.
 type schema struct {
-	text jsontext.Value // compact
+	text  jsontext.Value // compact
+	plain bool           // its Go type is decoded without functions of ours
 
 	node func() (*node, error)
 	deep func() (*validator, error)

@@ -43,20 +43,18 @@ func schemaOfType(t reflect.Type, dir direction) (*schema, error) {
 	if s, ok := typeSchemas.Load(key{t, dir}); ok {
 		return s.(*schema), nil
 	}
-	text, err := generate(t, dir)
+	g := newGenerator(dir)
+	text, err := g.finish(g.root(t))
 	if err != nil {
 		return nil, err
 	}
-	s, _ := typeSchemas.LoadOrStore(key{t, dir}, newSchema(text))
+	made := newSchema(text)
+	made.plain = !g.special
+	s, _ := typeSchemas.LoadOrStore(key{t, dir}, made)
 	return s.(*schema), nil
 }
 
 var typeSchemas sync.Map // of *schema, by type and direction; types are few and stay
-
-func generate(t reflect.Type, dir direction) (jsontext.Value, error) {
-	g := newGenerator(dir)
-	return g.finish(g.root(t))
-}
 
 // A generator makes the schema of one Go type. The reflector walks over it,
 // and knows the hooks JSONSchema, JSONSchemaExtend and JSONSchemaAlias of
@@ -72,10 +70,11 @@ type generator struct {
 	defs      map[string]*jsonschema.Schema
 	expand    reflect.Type // the recursive type to be written out, not referred to
 
-	hooked bool     // a part came from a hook and has to be checked
-	steps  int      // types visited
-	path   []string // of the fields that lead to the current type
-	err    error    // the first one
+	hooked  bool     // a part came from a hook and has to be checked
+	special bool     // some part is decoded by functions of result.Options
+	steps   int      // types visited
+	path    []string // of the fields that lead to the current type
+	err     error    // the first one
 }
 
 func newGenerator(dir direction) *generator {
@@ -159,6 +158,7 @@ func (g *generator) build(t reflect.Type) *jsonschema.Schema {
 		if t.NumMethod() > 0 {
 			return g.fail("interface %s cannot be decoded: use any, or a type with a JSONSchema method", t)
 		}
+		g.special = true
 		return &jsonschema.Schema{Description: anyValue}
 	case reflect.Int8, reflect.Int16, reflect.Int32:
 		bits := t.Bits() - 1
@@ -330,18 +330,21 @@ func (g *generator) leaf(t reflect.Type) *jsonschema.Schema {
 	case reflect.TypeFor[time.Time]():
 		return &jsonschema.Schema{Type: "string", Format: "date-time"}
 	case reflect.TypeFor[time.Duration]():
+		g.special = true
 		return &jsonschema.Schema{Type: "string", Description: durationWord}
 	case reflect.TypeFor[jsonv1.Number]():
+		g.special = true
 		return &jsonschema.Schema{Type: "number"}
 	case reflect.TypeFor[big.Int]():
 		return &jsonschema.Schema{Type: "integer"}
 	case reflect.TypeFor[url.URL]():
+		g.special = true
 		return &jsonschema.Schema{Type: "string", Format: "uri-reference"}
 	case reflect.TypeFor[jsonv1.RawMessage](), reflect.TypeFor[jsontext.Value]():
 		return &jsonschema.Schema{Description: anyValue}
 	}
 	if implements(t, schemaHook) {
-		g.hooked = true
+		g.hooked, g.special = true, true
 		h := reflect.New(t).Interface().(interface{ JSONSchema() *jsonschema.Schema })
 		if s := h.JSONSchema(); s != nil {
 			return s
@@ -349,6 +352,7 @@ func (g *generator) leaf(t reflect.Type) *jsonschema.Schema {
 		return g.fail("%s.JSONSchema returned nil", t)
 	}
 	if t.Implements(aliasHook) {
+		g.special = true
 		return nil // the reflector
 	}
 	if implements(t, jsonMethods...) {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -29,6 +28,8 @@ type Tool struct {
 	meta      jsontext.Value // encoded; nil for none
 	pages     bool           // the input has cursor and maxBytes
 	decodes   bool           // base refuses duplicate names when it decodes
+
+	hasDefaults bool // somewhere in the input schema
 
 	definitions [forms]atomic.Pointer[jsontext.Value]
 }
@@ -69,7 +70,8 @@ func (t *Tool) inputSchema(in *schema) (*schema, error) {
 	if string(lookup(in.text, "type")) != `"object"` {
 		return nil, errors.New("arguments are an object: use a struct or a map, or give InputSchema")
 	}
-	if bytes.Contains(in.text, []byte(`"default":`)) {
+	t.hasDefaults = bytes.Contains(in.text, []byte(`"default":`))
+	if t.hasDefaults {
 		n, err := in.node()
 		if err != nil {
 			return nil, err
@@ -96,49 +98,6 @@ func (t *Tool) outputSchema(out *schema) (*schema, error) {
 		return nil, errors.New("the root is no object, which only revision 2026-07-28 knows: return a struct, or set AnyOutput")
 	}
 	return out, nil
-}
-
-// checkDefaults refuses a default that does not fit its own schema, as far as
-// accept can tell.
-func (n *node) checkDefaults(place string, seen map[*node]bool) error {
-	n = n.deref()
-	if seen[n] {
-		return nil
-	}
-	seen[n] = true
-	for i := range n.props {
-		p := &n.props[i]
-		below := join(place, p.name)
-		a := acceptor{text: p.def}
-		if p.def != nil && p.node.certain(map[*node]bool{}) && !a.accept(p.node) {
-			return fmt.Errorf("%s: the default %s does not fit the schema", below, clip(string(p.def), 60))
-		}
-		if err := p.node.checkDefaults(below, seen); err != nil {
-			return err
-		}
-	}
-	if n.items != nil {
-		return n.items.checkDefaults(place+"[]", seen)
-	}
-	return nil
-}
-
-// certain tells whether accept decides about all of n.
-func (n *node) certain(seen map[*node]bool) bool {
-	n = n.deref()
-	if seen[n] {
-		return true
-	}
-	seen[n] = true
-	if n.ask || n.enumAsk {
-		return false
-	}
-	for _, p := range n.props {
-		if !p.node.certain(seen) {
-			return false
-		}
-	}
-	return (n.items == nil || n.items.certain(seen)) && (n.extra == nil || n.extra.certain(seen))
 }
 
 // wrap puts base into the middleware.
@@ -180,69 +139,3 @@ func (t *Tool) Serve(ctx context.Context, req *Request) (result.Result, error) {
 	}
 	return t.finish(ctx, req, res, err)
 }
-
-// prepare validates req.Arguments and brings them into normal form.
-func (t *Tool) prepare(req *Request) error {
-	text := bytes.TrimSpace(req.Arguments)
-	if len(text) == 0 || string(text) == "null" {
-		text = []byte("{}")
-	}
-	n, err := t.in.node()
-	if err != nil {
-		return &InternalError{Tool: t.info.Name, Err: err}
-	}
-	a := acceptor{text: text}
-	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
-		req.Arguments = text
-		return nil
-	}
-	z := normalizer{defaults: true, unwrap: t.info.AcceptText}
-	normal := z.normalize(nil, text, n)
-	if len(normal) == 0 || normal[0] != '{' {
-		return &Error{Code: codeInvalidParams, Message: "arguments have to be an object"}
-	}
-	req.Arguments = normal
-	a = acceptor{text: normal}
-	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
-		return nil
-	}
-	found, err := t.in.problems(normal)
-	switch {
-	case err != nil:
-		return &InternalError{Tool: t.info.Name, Err: err}
-	case len(found) > 0:
-		return &argumentError{found}
-	}
-	return nil
-}
-
-// problems asks the validator what is wrong with text. An error means that the
-// schema itself is at fault.
-func (s *schema) problems(text []byte) (problems, error) {
-	doc, err := decodeDocument(text)
-	if err != nil {
-		return problems{syntaxProblem(err)}, nil
-	}
-	v, err := s.deep()
-	if err != nil {
-		return nil, err
-	}
-	return v.check(doc)
-}
-
-// syntaxProblem says why JSON could not be read.
-func syntaxProblem(err error) problem {
-	var odd *decodeError
-	var syntax *jsontext.SyntacticError
-	switch {
-	case errors.As(err, &odd):
-		return problem{placeOf(string(odd.place)), odd.err.Error()}
-	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return problem{placeOf(string(syntax.JSONPointer)), "given twice"}
-	case errors.As(err, &syntax):
-		return problem{placeOf(string(syntax.JSONPointer)), clip(syntax.Err.Error(), 120)}
-	}
-	return problem{"", clip(err.Error(), 120)}
-}
-
-func validUTF8(b []byte) bool { return utf8.Valid(b) }

@@ -54,6 +54,7 @@ type Host struct {
 	over    bool // no response will come any more
 
 	closing sync.Once
+	left    chan struct{} // closed when the server has ended, before what it left behind is dealt with
 	done    chan struct{} // closed when the server has ended and all its frames are dispatched
 }
 
@@ -74,7 +75,7 @@ func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stder
 		gate: newGate(stdout), queue: newQueue(cfg.Queue, cfg.QueueBytes),
 		open: make(map[string]*Pending), tokens: make(map[string]*Pending),
 		proto: cfg.Protocol, sent: splitter{limit: 32 << 20},
-		done: make(chan struct{}),
+		left: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.stats.last.Store(time.Now().UnixNano())
 	h.w = newWriter(stdin, cfg.Unsent, h.event.broadcast)
@@ -102,6 +103,7 @@ func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 
 	h.peer.wait()
 	at := time.Now()
+	close(h.left)
 	h.gate.open()
 	held := !closedWithin(outputEnded, h.cfg.Grace)
 	exit := h.peer.release(max(0, h.cfg.Grace-time.Since(at)))
@@ -225,20 +227,24 @@ func (h *Host) Close() error {
 	h.closing.Do(func() {
 		h.gate.open()
 		h.CloseInput()
-		if !closedWithin(h.done, h.cfg.Grace) {
+		if !closedWithin(h.left, h.cfg.Grace) {
 			h.peer.terminate()
-			if !closedWithin(h.done, h.cfg.Grace) {
+			if !closedWithin(h.left, h.cfg.Grace) {
 				h.Kill()
 			}
 		}
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*h.cfg.Grace)
 	defer cancel()
-	err := h.Wait(ctx)
-	if err != nil && ctx.Err() != nil && err == context.Cause(ctx) {
-		return errors.New("host: the server did not end although it was killed")
+	select {
+	case <-h.done:
+	case <-ctx.Done():
+		if h.Metrics().Exit == nil {
+			return errors.New("host: the server did not end although it was killed")
+		}
+		return errors.New("host: the session did not end: " + h.Diagnose())
 	}
-	return err
+	return h.Wait(context.Background())
 }
 
 // until waits until cond, which must be cheap, or the end of the session or

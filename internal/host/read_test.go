@@ -154,6 +154,8 @@ func TestFaults(t *testing.T) {
 		{`{"jsonrpc":"2.0","method":"notifications/x"}` + "\n", 0},
 		{"Server ready\n", FaultSyntax},
 		{"\n", FaultBlank},
+		{"\xef\xbb\xbf\n", FaultBOM | FaultBlank},
+		{"\xef\xbb\xbf \n", FaultBOM | FaultBlank},
 		{"[1,2", FaultSyntax | FaultUnended},
 		{"{}\n", FaultMessage},
 		{`{"jsonrpc":"2.0"}` + "\n", FaultMessage},

@@ -79,6 +79,7 @@ func TestParse(t *testing.T) {
 		{"case 12 object", `{"jsonrpc":"2.0","id":{"a":1},"method":"m"}`, "error -32600 id "},
 		{"case 12 array", `{"jsonrpc":"2.0","id":[1],"method":"m"}`, "error -32600 id "},
 		{"case 12 true", `{"jsonrpc":"2.0","id":true,"method":"m"}`, "error -32600 id "},
+		{"case 12 null, with a result beside the method", `{"jsonrpc":"2.0","id":null,"method":"m","result":1}`, "error -32600 id "},
 		{"id too long", `{"jsonrpc":"2.0","id":"` + strings.Repeat("x", 1025) + `","method":"m"}`, "error -32600 id "},
 		{"id has a lone surrogate", `{"jsonrpc":"2.0","id":"\udfff","method":"m"}`, "error -32600 id "},
 	}
@@ -199,7 +200,7 @@ func TestParseParamsTwice(t *testing.T) { // case 51
 }
 
 func TestParsePartsCannotGrowIntoOthers(t *testing.T) {
-	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","arguments":{},"_meta":{},"requestId":1}}`)
+	frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"name":"a","arguments":{},"_meta":{},"requestId":1},"more":"text"}`)
 	before := string(frame)
 	m, err := Parse(frame)
 	if err != nil {

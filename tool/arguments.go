@@ -1,0 +1,151 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/result"
+)
+
+// prepare validates req.Arguments and brings them into normal form.
+func (t *Tool) prepare(req *Request) error {
+	text := bytes.TrimSpace(req.Arguments)
+	if len(text) == 0 || string(text) == "null" {
+		text = []byte("{}")
+	}
+	n, err := t.in.node()
+	if err != nil {
+		return &InternalError{Tool: t.info.Name, Err: err}
+	}
+	a := acceptor{text: text}
+	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
+		req.Arguments = text
+		return nil
+	}
+	z := normalizer{defaults: true, unwrap: t.info.AcceptText}
+	normal := z.normalize(nil, text, n)
+	if len(normal) == 0 || normal[0] != '{' {
+		return &Error{Code: codeInvalidParams, Message: "arguments have to be an object"}
+	}
+	req.Arguments = normal
+	a = acceptor{text: normal}
+	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
+		return nil
+	}
+	found, err := t.in.problems(normal)
+	switch {
+	case err != nil:
+		return &InternalError{Tool: t.info.Name, Err: err}
+	case len(found) > 0:
+		return &argumentError{found}
+	}
+	return nil
+}
+
+// problems asks the validator what is wrong with text. An error means that the
+// schema itself is at fault.
+func (s *schema) problems(text []byte) (problems, error) {
+	doc, err := decodeDocument(text)
+	if err != nil {
+		return problems{syntaxProblem(err)}, nil
+	}
+	v, err := s.deep()
+	if err != nil {
+		return nil, err
+	}
+	return v.check(doc)
+}
+
+// syntaxProblem says why JSON could not be read.
+func syntaxProblem(err error) problem {
+	var odd *decodeError
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &odd):
+		return problem{placeOf(string(odd.place)), odd.err.Error()}
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
+		return problem{placeOf(string(syntax.JSONPointer)), "given twice"}
+	case errors.As(err, &syntax):
+		return problem{placeOf(string(syntax.JSONPointer)), clip(syntax.Err.Error(), 120)}
+	}
+	return problem{"", clip(err.Error(), 120)}
+}
+
+// decodeOptions are the rules for arguments: those of results, and a lone
+// surrogate, which a frame may hold, becomes U+FFFD. Types that need none of
+// the functions in them are decoded by plainOptions, which spares looking for
+// those at every value.
+var (
+	plainOptions  = json.JoinOptions(json.DefaultOptionsV2(), jsontext.AllowInvalidUTF8(true))
+	decodeOptions = json.JoinOptions(result.Options(), jsontext.AllowInvalidUTF8(true))
+)
+
+// decode decodes validated arguments. What a schema does not say, such as the
+// range of int64 or the form of an address, is found here.
+func decode[In any](t *Tool, args jsontext.Value, in *In) error {
+	rules := decodeOptions
+	if t.in.plain {
+		rules = plainOptions
+	}
+	err := json.Unmarshal(args, in, rules)
+	if err == nil {
+		return nil
+	}
+	return &argumentError{problems{decodeProblem(args, err)}}
+}
+
+// decodeProblem says which argument could not be decoded, and why.
+func decodeProblem(args jsontext.Value, err error) problem {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return syntaxProblem(err)
+	}
+	place := placeOf(string(semantic.JSONPointer))
+	found := "a value"
+	if doc, err := decodeDocument(args); err == nil {
+		if v, ok := resolve(doc, string(semantic.JSONPointer)); ok {
+			found = show(v)
+		}
+	}
+	if wanted := wantedType(semantic.GoType); wanted != "" {
+		return problem{place, fmt.Sprintf("found %s, wanted %s", found, wanted)}
+	}
+	why := ""
+	if semantic.Err != nil {
+		why = ": " + clip(semantic.Err.Error(), 120)
+	}
+	return problem{place, fmt.Sprintf("found %s, which cannot be used%s", found, why)}
+}
+
+// wantedType says what a Go type takes, where its name would not help a model.
+func wantedType(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == nil:
+		return ""
+	case t == reflect.TypeFor[time.Duration]():
+		return durationWord
+	case t.PkgPath() != "":
+		return ""
+	}
+	switch k := t.Kind(); {
+	case k >= reflect.Int && k <= reflect.Uint64:
+		return "an integer within the range of " + k.String()
+	case k == reflect.Float32 || k == reflect.Float64:
+		return "a number within the range of " + k.String()
+	case (k == reflect.Slice || k == reflect.Array) && t.Elem().Kind() == reflect.Uint8:
+		return "base64"
+	}
+	return ""
+}
