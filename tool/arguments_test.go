@@ -105,7 +105,9 @@ func echoRaw(_ context.Context, req *Request) (result.Result, error) {
 
 // TestArguments plays the transcripts in testdata/arguments: what a caller
 // sends (>) and what becomes of it (<), which is the arguments in normal form
-// and, for a Go type, what they are decoded to; or why they were refused.
+// and, for a Go type, what they are decoded to; or why they were refused. They
+// are about case 41, case 42, case 45, case 47, case 48, case 49, case 51 and
+// case 71.
 func TestArguments(t *testing.T) {
 	files, err := filepath.Glob("testdata/arguments/*.txtar")
 	if err != nil || len(files) == 0 {

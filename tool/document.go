@@ -95,6 +95,9 @@ func (e *decodeError) Error() string { return e.err.Error() + " at " + string(e.
 // resolve finds the value that the JSON pointer (RFC 6901) names in doc. A
 // leading # is left out, percent signs are not decoded.
 func resolve(doc any, pointer string) (any, bool) {
+	if pointer != "" && pointer[0] != '/' {
+		return nil, false
+	}
 	for token := range tokens(pointer) {
 		switch v := doc.(type) {
 		case object:

@@ -38,6 +38,7 @@ func TestGivenSchema(t *testing.T) {
 			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`},
 		{"case 37: reference outside", `{"type":"object","properties":{"a":{"$ref":"https://example.org/a.json"}}}`, `error /properties/a: $ref "https://example.org/a.json" does not lead`},
 		{"case 37: dangling reference", `{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`, `error /properties/a: $ref`},
+		{"case 37: reference to an anchor", `{"type":"object","properties":{"a":{"$ref":"#$defs/b"}},"$defs":{"b":{}}}`, `error /properties/a: $ref "#$defs/b"`},
 		{"case 37: reference inside", `{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"array","items":{"$ref":"#/$defs/b"}}}}`,
 			`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"array","items":{"$ref":"#/$defs/b"}}}}`},
 		{"case 37: id", `{"$id":"https://example.org/","type":"object"}`, `error root: $id is not supported`},

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 )
 
 // tally is a Source that counts, and waits for all of its frames.
@@ -176,6 +177,27 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestWriterForgetsWhatIsWritten: an idle writer holds on to no frame.
+func TestWriterForgetsWhatIsWritten(t *testing.T) {
+	w := NewWriter(discardWriter{})
+	defer w.Close(nil)
+	var written []weak.Pointer[Frame]
+	for range 10 {
+		f := &Frame{Data: []byte("x\n")}
+		written = append(written, weak.Make(f))
+		w.Send(f)
+	}
+	if err := w.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	for i, p := range written {
+		if p.Value() != nil {
+			t.Errorf("frame %d is still held", i)
+		}
+	}
 }
 
 // TestWriterRaces sends, withdraws, flushes, asks and closes at the same time,

@@ -4,117 +4,13 @@
 package wire
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
-
-// gate is a stream whose every write waits until the test lets it through.
-type gate struct {
-	writes chan []byte    // a copy of what is to be written
-	answer chan gateReply // what the write returns
-}
-
-type gateReply struct {
-	n   int // -1: all
-	err error
-}
-
-func newGate() *gate { return &gate{make(chan []byte, 1), make(chan gateReply)} }
-
-func (g *gate) Write(p []byte) (int, error) {
-	g.writes <- append([]byte{}, p...)
-	reply := <-g.answer
-	if reply.n < 0 {
-		reply.n = len(p)
-	}
-	return reply.n, reply.err
-}
-
-// partialGate is a gate that tells how much was taken.
-type partialGate struct{ *gate }
-
-func (g partialGate) WritePartial(p []byte) (int, error) { return g.Write(p) }
-
-// next returns the write that waits at the gate, or "" if there is none.
-func (g *gate) next() string {
-	synctest.Wait()
-	select {
-	case p := <-g.writes:
-		return string(p)
-	default:
-		return ""
-	}
-}
-
-func (g *gate) pass() { g.reply(-1, nil) }
-
-func (g *gate) reply(n int, err error) {
-	g.answer <- gateReply{n, err}
-	synctest.Wait()
-}
-
-// diary is a Source that writes down what it is told.
-type diary struct {
-	mu      sync.Mutex
-	entries []string
-	begin   func(f *Frame) bool // nil: true
-	done    func(f *Frame, err error)
-}
-
-func (d *diary) note(format string, args ...any) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.entries = append(d.entries, fmt.Sprintf(format, args...))
-}
-
-func (d *diary) Begin(f *Frame) bool {
-	ok := d.begin == nil || d.begin(f)
-	d.note("begin %s %v", name(f), ok)
-	return ok
-}
-
-func (d *diary) Done(f *Frame, err error) {
-	d.note("done %s %v", name(f), err)
-	if d.done != nil {
-		d.done(f, err)
-	}
-}
-
-// name is a frame's first word.
-func name(f *Frame) string {
-	word, _, _ := strings.Cut(strings.TrimSuffix(string(f.Data), "\n"), " ")
-	return word
-}
-
-// read returns the entries so far and forgets them.
-func (d *diary) read() string {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s := strings.Join(d.entries, ", ")
-	d.entries = nil
-	return s
-}
-
-func (d *diary) frame(data string) *Frame { return &Frame{Data: []byte(data + "\n"), Source: d} }
-
-// sized is a frame of n bytes with a name.
-func (d *diary) sized(name string, n int) *Frame {
-	return d.frame(name + " " + strings.Repeat("x", n-len(name)-2))
-}
-
-func check(t *testing.T, what, got, want string) {
-	t.Helper()
-	if got != want {
-		t.Errorf("%s:\n got %.200q\nwant %.200q", what, got, want)
-	}
-}
 
 func TestWriterOrderAndBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -139,18 +35,32 @@ func TestWriterOrderAndBatches(t *testing.T) {
 	})
 }
 
-// TestWriterYields: frames that are sent before the writer comes to run leave
-// in one write.
+// TestWriterYields: goroutines that are ready to send do so before the writer
+// picks, and their frames leave together.
 func TestWriterYields(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(g)
-		defer w.Close(nil)
-		w.Send(d.frame("a"))
-		w.Send(d.frame("b"))
-		check(t, "first write", g.next(), "a\nb\n")
-		g.pass()
-	})
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	together := 0
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			g, d := newGate(), &diary{}
+			w := NewWriter(g)
+			defer w.Close(nil)
+			for range 10 {
+				go w.Send(d.frame("a"))
+			}
+			if n := strings.Count(g.next(), "\n"); n > 5 {
+				together++
+			}
+			g.pass()
+			if g.next() != "" {
+				g.pass()
+			}
+		})
+	}
+	// The scheduler is free to run the writer first now and then.
+	if together < 10 {
+		t.Errorf("frames left together in %d rounds of 20", together)
+	}
 }
 
 func TestWriterBatchSize(t *testing.T) { // case 07
@@ -249,6 +159,65 @@ func TestWriterWithdraw(t *testing.T) {
 	})
 }
 
+// TestWriterWithdrawKeepsTheQueue withdraws each pair of five waiting frames,
+// in both orders, and the other three are written.
+func TestWriterWithdrawKeepsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newGate(), &diary{}
+		w := NewWriter(g)
+		defer w.Close(nil)
+		for i := range 5 {
+			for j := range 5 {
+				if i == j {
+					continue
+				}
+				w.Send(d.frame("first"))
+				g.next()
+				want := ""
+				waiting := make([]*Frame, 5)
+				for k := range waiting {
+					waiting[k] = d.frame(fmt.Sprint(k))
+					w.Send(waiting[k])
+					if k != i && k != j {
+						want += fmt.Sprintln(k)
+					}
+				}
+				if !w.Withdraw(waiting[i]) || !w.Withdraw(waiting[j]) {
+					t.Error("not withdrawn")
+				}
+				g.pass()
+				check(t, fmt.Sprintf("without %d and %d", i, j), g.next(), want)
+				g.pass()
+			}
+		}
+	})
+}
+
+// TestWriterPicksOneBatch: what does not leave in the next write can still be
+// withdrawn.
+func TestWriterPicksOneBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newGate(), &diary{}
+		w := NewWriter(g)
+		defer w.Close(nil)
+		w.Send(d.frame("first"))
+		g.next()
+		a, b, c := d.sized("a", 40<<10), d.sized("b", 40<<10), d.sized("c", 10)
+		for _, f := range []*Frame{a, b, c} {
+			w.Send(f)
+		}
+		g.pass()
+		if got := g.next(); got != string(a.Data) {
+			t.Errorf("a write of %d bytes", len(got))
+		}
+		if w.Withdraw(a) || !w.Withdraw(b) || !w.Withdraw(c) {
+			t.Error("the first of the three is written, the others wait")
+		}
+		g.pass()
+		check(t, "written", g.next(), "")
+	})
+}
+
 // TestWriterWithdrawAll leaves the writer awake with nothing to pick.
 func TestWriterWithdrawAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -323,264 +292,5 @@ func TestWriterBegin(t *testing.T) {
 		if err := w.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
-	})
-}
-
-func TestWriterError(t *testing.T) {
-	broken := errors.New("broken")
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(partialGate{g})
-		w.Send(d.frame("first"))
-		g.next()
-		for _, s := range []string{"aa", "bb", "cc"} {
-			w.Send(d.frame(s))
-		}
-		g.pass()
-		check(t, "write", g.next(), "aa\nbb\ncc\n")
-		waiting := d.frame("dd")
-		w.Send(waiting)
-		d.read()
-		g.reply(4, nil) // aa, and a byte of bb
-		check(t, "the rest", g.next(), "b\ncc\n")
-		g.reply(1, broken)
-		check(t, "told", d.read(), "done aa <nil>, done bb broken, done cc broken, done dd broken")
-		w.Send(d.frame("ee"))
-		synctest.Wait()
-		check(t, "told later", d.read(), "done ee broken")
-		w.Send(&Frame{Data: []byte("no source\n")})
-		if w.Withdraw(waiting) {
-			t.Error("withdrawn after the end")
-		}
-		if err := w.Flush(t.Context()); err != broken {
-			t.Errorf("Flush: %v", err)
-		}
-		w.Close(errors.New("later"))
-		s := w.Stats()
-		if s.Err != broken || s.Frames != 2 || s.Bytes != int64(len("first\naa\nbb")) || s.WaitingFrames != 0 || s.WaitingBytes != 0 {
-			t.Errorf("stats %+v", s)
-		}
-	})
-}
-
-// TestWriterErrorBetweenWrites fails the first of two writes that were picked
-// together.
-func TestWriterErrorBetweenWrites(t *testing.T) {
-	broken := errors.New("broken")
-	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
-		d := &diary{begin: func(f *Frame) bool {
-			f.Data = append(f.Data[:len(f.Data)-1], strings.Repeat(" x", batchSize/4)+"\n"...)
-			return true
-		}}
-		w := NewWriter(g)
-		for _, s := range []string{"a", "b", "c", "d"} {
-			w.Send(d.frame(s))
-		}
-		g.next()
-		g.reply(0, broken)
-		check(t, "told", d.read(), "begin a true, begin b true, done a broken, done b broken, done c broken, done d broken")
-		if s := w.Stats(); s.WaitingFrames != 0 || s.WaitingBytes != 0 {
-			t.Errorf("waiting at the end: %d frames, %d bytes", s.WaitingFrames, s.WaitingBytes)
-		}
-	})
-}
-
-func TestWriterBrokenStreams(t *testing.T) {
-	for _, partial := range []bool{false, true} {
-		for _, tt := range []struct {
-			name string
-			n    int
-			want error
-		}{
-			{"takes nothing", 0, map[bool]error{false: io.ErrShortWrite, true: io.ErrNoProgress}[partial]},
-			{"takes less than nothing", -5, map[bool]error{false: io.ErrShortWrite, true: io.ErrNoProgress}[partial]},
-			{"takes more than all", 99, nil},
-		} {
-			t.Run(fmt.Sprintf("%s, partial %v", tt.name, partial), func(t *testing.T) {
-				d := &diary{}
-				var dst io.Writer = liar{tt.n}
-				if partial {
-					dst = partialLiar{liar{tt.n}}
-				}
-				w := NewWriter(dst)
-				defer w.Close(nil)
-				w.Send(d.frame("a"))
-				if err := w.Flush(t.Context()); err != tt.want {
-					t.Errorf("error %v, want %v", err, tt.want)
-				}
-				if s := w.Stats(); s.WaitingBytes != 0 || s.Bytes < 0 || s.Bytes > 2 {
-					t.Errorf("stats %+v", s)
-				}
-			})
-		}
-	}
-}
-
-// liar takes n bytes of everything, it says.
-type liar struct{ n int }
-
-func (l liar) Write([]byte) (int, error) { return l.n, nil }
-
-type partialLiar struct{ liar }
-
-func (l partialLiar) WritePartial(p []byte) (int, error) { return l.Write(p) }
-
-func TestWriterClose(t *testing.T) {
-	gone := errors.New("gone")
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(g)
-		w.Send(d.frame("a"))
-		g.next()
-		w.Send(d.frame("b"))
-		w.Send(d.frame("c"))
-		flushed := make(chan error, 1)
-		go func() { flushed <- w.Flush(t.Context()) }()
-		synctest.Wait()
-		d.read()
-		w.Close(gone)
-		check(t, "told when Close returns", d.read(), "done b gone, done c gone")
-		synctest.Wait()
-		if err := <-flushed; err != gone {
-			t.Errorf("Flush: %v", err)
-		}
-		g.pass() // the write under way ends as it will
-		check(t, "told of that", d.read(), "done a <nil>")
-		w.Send(d.frame("e"))
-		synctest.Wait()
-		check(t, "told later", d.read(), "done e gone")
-		w.Close(nil)
-		if err := w.Stats().Err; err != gone {
-			t.Errorf("error %v", err)
-		}
-
-		unused := NewWriter(g)
-		unused.Close(nil)
-		if err := unused.Flush(t.Context()); err != ErrClosed {
-			t.Errorf("Flush: %v", err)
-		}
-	})
-}
-
-// TestWriterSendAgain: a source sends its one frame again from Done, as progress
-// does, and in vain while the frame is still waiting or written.
-func TestWriterSendAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(g)
-		defer w.Close(nil)
-		value, written := 1, 0
-		f := &Frame{Source: d}
-		d.begin = func(f *Frame) bool {
-			f.Data = append(f.Data[:0], fmt.Sprintf("v%d\n", value)...)
-			written = value
-			return true
-		}
-		d.done = func(f *Frame, _ error) {
-			if written != value {
-				w.Send(f)
-			}
-		}
-		w.Send(f)
-		w.Send(f)
-		check(t, "first", g.next(), "v1\n")
-		value = 3
-		w.Send(f)
-		if s := w.Stats(); s.WaitingFrames != 1 {
-			t.Errorf("%d frames wait", s.WaitingFrames)
-		}
-		g.pass()
-		check(t, "second", g.next(), "v3\n")
-		g.pass()
-		check(t, "no third", g.next(), "")
-	})
-}
-
-func TestWriterFlush(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(g)
-		defer w.Close(nil)
-		if err := w.Flush(t.Context()); err != nil {
-			t.Errorf("with nothing to do: %v", err)
-		}
-		w.Send(d.frame("a"))
-		why := errors.New("why")
-		ctx, cancel := context.WithCancelCause(t.Context())
-		flushed := make(chan error, 2)
-		go func() { flushed <- w.Flush(ctx) }()
-		synctest.Wait()
-		cancel(why)
-		if err := <-flushed; err != why {
-			t.Errorf("cancelled: %v", err)
-		}
-		if len(w.flushes) != 0 {
-			t.Error("a cancelled Flush is remembered")
-		}
-		for range 2 {
-			go func() { flushed <- w.Flush(t.Context()) }()
-		}
-		w.Send(d.frame("b"))
-		g.next()
-		g.pass()
-		g.next()
-		if len(flushed) != 0 {
-			t.Error("Flush has returned while a frame was waiting")
-		}
-		g.pass()
-		for range 2 {
-			if err := <-flushed; err != nil {
-				t.Error(err)
-			}
-		}
-	})
-}
-
-func TestWriterStats(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, d := newGate(), &diary{}
-		w := NewWriter(partialGate{g})
-		defer w.Close(nil)
-		if s := w.Stats(); s != (WriterStats{}) {
-			t.Errorf("at first: %+v", s)
-		}
-		start := time.Now()
-		w.Send(d.sized("a", 1000))
-		g.next()
-		time.Sleep(time.Second)
-		w.Send(d.sized("b", 500)) // is not progress
-		want := WriterStats{
-			WaitingFrames: 2, WaitingBytes: 1500, PeakWaitingFrames: 2, PeakWaitingBytes: 1500,
-			Blocked: time.Second, LastProgress: start,
-		}
-		if s := w.Stats(); s != want {
-			t.Errorf("stuck:\n got %+v\nwant %+v", s, want)
-		}
-		g.reply(400, nil)
-		g.next()
-		time.Sleep(time.Second)
-		want.Bytes, want.WaitingBytes = 400, 1100
-		want.Blocked, want.LastProgress = 2*time.Second, start.Add(time.Second)
-		if s := w.Stats(); s != want {
-			t.Errorf("slow:\n got %+v\nwant %+v", s, want)
-		}
-		g.pass()
-		g.next()
-		g.pass()
-		time.Sleep(time.Hour) // idle is not blocked
-		want.Frames, want.Bytes, want.Largest = 2, 1500, 1000
-		want.WaitingFrames, want.WaitingBytes = 0, 0
-		want.LastProgress = start.Add(2 * time.Second)
-		if s := w.Stats(); s != want {
-			t.Errorf("idle:\n got %+v\nwant %+v", s, want)
-		}
-		w.Send(d.sized("c", 10))
-		want.WaitingFrames, want.WaitingBytes, want.LastProgress = 1, 10, time.Now()
-		if s := w.Stats(); s != want {
-			t.Errorf("again:\n got %+v\nwant %+v", s, want)
-		}
-		g.next()
-		g.pass()
 	})
 }

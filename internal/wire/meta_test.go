@@ -11,54 +11,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-func TestSplitBatch(t *testing.T) {
-	tests := []struct{ name, frame, want string }{
-		{"two", `[{"a":1}, 5 ]`, `{"a":1}|5`},
-		{"one", ` [ {} ] `, `{}`},
-		{"nested", `[[1,[2]],"]"]`, `[1,[2]]|"]"`},
-		{"three, the limit", `[1,2,3]`, `1|2|3`},
-		{"four", `[1,2,3,4]`, "error -32600"},
-		{"none", `[]`, "error -32600"},
-		{"none, blank", ` [ ] `, "error -32600"},
-		{"an object", `{}`, "error -32600"},
-		{"not JSON", `x`, "error -32700"},
-		{"not ended", `[1`, "error -32700"},
-		{"comma at the end", `[1,]`, "error -32700"},
-		{"no comma", `[1 2]`, "error -32700"},
-		{"more behind it", `[1] 2`, "error -32700"},
-		{"syntax before number", `[1,2,3,4,x]`, "error -32700"},
-		{"bad UTF-8", "[\"\xff\"]", "error -32700"},
-		{"nothing", ``, "error -32700"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			members, err := SplitBatch([]byte(tt.frame), 3)
-			var parts []string
-			for _, m := range members {
-				parts = append(parts, string(m))
-				if cap(m) != len(m) {
-					t.Errorf("%s can grow into the next", m)
-				}
-			}
-			got := strings.Join(parts, "|")
-			if err != nil {
-				got = fmt.Sprint("error ", err.Code)
-			}
-			if got != tt.want {
-				t.Errorf("SplitBatch(%q) = %s, want %s", tt.frame, got, tt.want)
-			}
-		})
-	}
-}
-
-func TestIsBatch(t *testing.T) {
-	for frame, want := range map[string]bool{`[1]`: true, " \t\r[": true, `{}`: false, `"["`: false, ``: false, ` `: false} {
-		if got := IsBatch([]byte(frame)); got != want {
-			t.Errorf("IsBatch(%q) = %v", frame, got)
-		}
-	}
-}
-
 func TestParseMeta(t *testing.T) {
 	const p = "io.modelcontextprotocol/"
 	tests := []struct{ name, in, want string }{
@@ -140,53 +92,4 @@ func FuzzParseMeta(f *testing.F) {
 			t.Fatalf("an error with a Meta: %q", v)
 		}
 	})
-}
-
-func TestAppendResult(t *testing.T) {
-	got := string(AppendResult([]byte("x"), ID{Raw: `"a\/b"`}, []byte(`{"content":[]}`)))
-	if want := `x{"jsonrpc":"2.0","id":"a\/b","result":{"content":[]}}` + "\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestAppendError(t *testing.T) {
-	one := ID{Raw: "1"}
-	tests := []struct {
-		name string
-		id   ID
-		null bool
-		err  Error
-		want string
-	}{
-		{"with an id", one, true, Error{Code: CodeInvalidParams, Message: "a\n\u2028<b>"}, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"a\n\u2028<b>"}}`},
-		{"without, null", ID{}, true, Error{Code: CodeParse, Message: "m"}, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m"}}`},
-		{"without, left out", ID{}, false, Error{Code: CodeParse, Message: "m"}, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"m"}}`},
-		{"data is made compact", one, true, Error{Code: 1, Message: "m", Data: []byte("{\n \"a\": \"\u2028\"\r\n}")}, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m","data":{"a":"\u2028"}}}`},
-		{"bad data is left out", one, true, Error{Code: 1, Message: "m", Data: []byte("{\n")}, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`},
-		{"bad UTF-8: case 04", one, true, Error{Code: 1, Message: "\xff"}, `{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"` + "\uFFFD" + `"}}`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := string(AppendError([]byte("x"), tt.id, tt.null, &tt.err)); got != "x"+tt.want+"\n" {
-				t.Errorf("got %q\nwant %q", got, "x"+tt.want+"\n")
-			}
-		})
-	}
-}
-
-func TestAppendScalar(t *testing.T) {
-	for in, want := range map[string]string{
-		`1.50`: `1.50`, `"a\u2028"`: `"a\u2028"`, "\"a\u2028b\u2029\"": `"a\u2028b\u2029"`, "\"\u2027\u202a€中\"": "\"\u2027\u202a€中\"", "": "", "\"\xe2": "\"\xe2",
-	} {
-		if got := string(AppendScalar([]byte("x"), in)); got != "x"+want {
-			t.Errorf("AppendScalar(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
-func TestErrorText(t *testing.T) {
-	err := &Error{Code: CodeMethodNotFound, Message: "no such method"}
-	if got, want := err.Error(), "no such method (code -32601)"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
 }
