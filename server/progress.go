@@ -80,7 +80,7 @@ func (f *progressFrame) Begin(*wire.Frame) bool {
 		return false
 	}
 	b := append([]byte(nil), `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
-	b = append(b, c.token...)
+	b = wire.AppendScalar(b, string(c.token))
 	b = append(b, `,"progress":`...)
 	b = strconv.AppendFloat(b, g.done, 'f', -1, 64)
 	if g.total > 0 {

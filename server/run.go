@@ -188,9 +188,7 @@ func (se *session) holdMedia(c *call, res result.Result) {
 // again.
 func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
 	buf := buffers(sizeHint(res)).Get().(*buffer)
-	b := append(buf.b[:0], `{"jsonrpc":"2.0","id":`...)
-	b = append(b, c.id.Raw...)
-	b = append(b, `,"result":`...)
+	b := wire.AppendResultHead(buf.b[:0], c.id)
 	enc := result.Encoding{
 		Protocol:   c.protocol,
 		Limit:      se.limits.MaxFrameOut - len(b) - 1,
@@ -200,7 +198,7 @@ func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return append(b, '}', '\n'), buf, nil
+	return append(b, wire.ResultTail...), buf, nil
 }
 
 // sizeHint is about how large res will be, without looking at its bytes.

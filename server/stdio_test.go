@@ -29,6 +29,18 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
+// soon is how long the end of a producer, and the answer to the next call,
+// may take after a cancel: a fail-safe too, since a millisecond is usual.
+func soon(t *testing.T) context.Context {
+	limit := time.Second
+	if raceEnabled {
+		limit = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // start starts this test binary as a server over stdio.
 func start(t *testing.T, mode string) *servertest.Client {
 	t.Helper()
@@ -172,7 +184,7 @@ func TestHostDies(t *testing.T) {
 // answered.
 func next(t *testing.T, c *servertest.Client) {
 	t.Helper()
-	r, err := c.Call(within(t), "echo", textInput{"second"})
+	r, err := c.Call(soon(t), "echo", textInput{"second"})
 	if err != nil || r.Text() != "second" {
 		t.Errorf("second call: %v, %v", r, err)
 	}
@@ -218,10 +230,10 @@ func TestCancelC1(t *testing.T) {
 	c.Cancel([]byte("9001"), "enough")
 	select {
 	case <-closed:
-	case <-within(t).Done():
+	case <-soon(t).Done():
 		t.Error("the connection was not closed")
 	}
-	if err := c.AwaitStderr(within(t), "fetch ended: cancelled by the peer: enough"); err != nil {
+	if err := c.AwaitStderr(soon(t), "fetch ended: cancelled by the peer: enough"); err != nil {
 		t.Error("the producer did not report its end")
 	}
 	next(t, c)
@@ -239,7 +251,7 @@ func TestCancelC3(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Cancel([]byte("9001"), "enough")
-	if err := c.AwaitStderr(within(t), "produce ended: cancelled by the peer: enough"); err != nil {
+	if err := c.AwaitStderr(soon(t), "produce ended: cancelled by the peer: enough"); err != nil {
 		text, _ := c.Stderr()
 		t.Errorf("the producer did not report its end:\n%s", text)
 	}
@@ -269,7 +281,7 @@ func TestCancelC4(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Resume()
-	if _, err := p.Wait(within(t)); err != nil {
+	if _, err := p.Wait(soon(t)); err != nil {
 		t.Error(err)
 	}
 	if n := answersTo(c, "9001"); n != 1 {
@@ -319,7 +331,7 @@ func TestStalledHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AwaitStderr(within(t), "produce ended"); err != nil {
+	if err := c.AwaitStderr(soon(t), "produce ended"); err != nil {
 		t.Error("the cancel did not arrive while stdout was stuck")
 	}
 	c.Resume()

@@ -66,8 +66,11 @@ func (se *session) listen(q *envelope) {
 
 // idMeta is the _meta that names the subscription; more is put behind it.
 func (s *subscription) idMeta(more string) string {
-	return `{"io.modelcontextprotocol/subscriptionId":` + s.id.Raw + more + `}`
+	return `{"io.modelcontextprotocol/subscriptionId":` + s.rawID() + more + `}`
 }
+
+// rawID is the id as it is echoed.
+func (s *subscription) rawID() string { return string(wire.AppendScalar(nil, s.id.Raw)) }
 
 // endSubscriptions ends every subscription from the server's side: a
 // cancellation, then the request's result.
@@ -76,7 +79,7 @@ func (se *session) endSubscriptions() {
 	defer se.mu.Unlock()
 	for _, s := range se.subs {
 		s.endLocked()
-		se.sendLocked(&wire.Frame{Data: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + s.id.Raw +
+		se.sendLocked(&wire.Frame{Data: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + s.rawID() +
 			`,"reason":"the server is stopping","_meta":` + s.idMeta("") + "}}\n")})
 		se.sendLocked(&wire.Frame{Data: wire.AppendResult(nil, s.id, []byte(`{"resultType":"complete","_meta":`+
 			s.idMeta(`,"io.modelcontextprotocol/serverInfo":`+string(se.srv.implementation(rev2026July)))+`}`))})

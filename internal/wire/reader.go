@@ -264,27 +264,34 @@ func (r *Reader) long() ([]byte, error) {
 // discard reads on to the line end and keeps nothing but the id. The head of
 // the line may lie in buf.
 func (r *Reader) discard(head []byte) error {
-	var s idSeeker
-	s.feed(head)
-	size, last := int64(len(head)), head[len(head)-1]
+	var (
+		s    idSeeker
+		size int64
+		cr   bool // a CR came last, which may be part of the line end
+	)
+	take := func(p []byte) {
+		if len(p) == 0 {
+			return
+		}
+		if cr {
+			s.feed([]byte{'\r'})
+			size++
+		}
+		cr = p[len(p)-1] == '\r'
+		p = trimCR(p)
+		s.feed(p)
+		size += int64(len(p))
+	}
+	take(head)
 	r.at, r.end, r.seen = 0, 0, 0
 	for r.err == nil {
 		chunk := r.buf[:r.read(r.buf)]
-		i := bytes.IndexByte(chunk, '\n')
-		if i >= 0 {
+		if i := bytes.IndexByte(chunk, '\n'); i >= 0 {
 			r.at, r.end = i+1, len(chunk)
-			chunk = chunk[:i]
-		}
-		if len(chunk) > 0 {
-			s.feed(chunk)
-			size, last = size+int64(len(chunk)), chunk[len(chunk)-1]
-		}
-		if i >= 0 {
+			take(chunk[:i])
 			break
 		}
-	}
-	if last == '\r' {
-		size--
+		take(chunk)
 	}
 	return r.refuse(size, s.id())
 }
