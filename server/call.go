@@ -6,6 +6,7 @@ package server
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/owner"
@@ -54,10 +55,11 @@ type call struct {
 	token    []byte // progress token as sent, or nil
 	logLevel int    // least syslog severity sent to the host; see messages.go
 
-	req   tool.Request
-	ctx   callContext
-	owner owner.Owner
-	spawn spawned
+	req    tool.Request
+	ctx    callContext
+	owner  owner.Owner
+	spawn  spawned
+	accuse sync.Once // see session.named
 
 	// Everything below is guarded by se.mu.
 
@@ -115,6 +117,7 @@ func (c *call) Done(f *wire.Frame, err error) {
 }
 
 func (se *session) doneLocked(c *call, err error) {
+	se.stallOverLocked()
 	if c.settled {
 		return
 	}
@@ -143,15 +146,13 @@ func (se *session) settleLocked(c *call) {
 
 // releaseLocked gives back what c holds once it is settled and returned.
 func (se *session) releaseLocked(c *call) {
+	se.signalIdle()
 	if !c.settled || !c.returned {
 		return
 	}
 	se.held -= c.held
 	c.held = 0
 	se.live.remove(c)
-	if se.live.head == nil {
-		se.signalIdle()
-	}
 }
 
 // A callList is a list of calls by arrival, linked through prev and next.

@@ -255,6 +255,47 @@ func TestHostGone(t *testing.T) {
 	}
 }
 
+// TestHostGoneGrace holds that handlers get their Grace although nothing can
+// be answered any more, and only one that goes on after it is named.
+func TestHostGoneGrace(t *testing.T) {
+	for _, inputEnds := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStage()
+			log := new(logBuffer)
+			cleaned := make(chan time.Duration, 1)
+			tool.Add(&s.tools, tool.Info{Name: "tidy", Description: "cleans up after its context"},
+				func(ctx context.Context, req *tool.Request, _ none) (result.Result, error) {
+					s.started <- req
+					<-ctx.Done()
+					begun := time.Now()
+					time.Sleep(300 * time.Millisecond)
+					cleaned <- time.Since(begun)
+					return result.Result{}, ctx.Err()
+				})
+			c := servertest.NewInMemory(t, s.server(server.Limits{}, log))
+			initialize(t, c)
+			begin(t, c, "9001", "tidy", nil)
+			<-s.started
+			c.CloseOutput()
+			begin(t, c, "9002", "echo", textInput{"x"})
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
+			if inputEnds {
+				c.CloseInput()
+			}
+			c.Wait(t.Context())
+			select {
+			case <-cleaned:
+			default:
+				t.Error("Serve returned before the handler had cleaned up")
+			}
+			if strings.Contains(log.String(), "goes on although") {
+				t.Errorf("a handler that returned within Grace is named:\n%s", log)
+			}
+		})
+	}
+}
+
 // TestTimeOut is case 22 and the time-out row of the error table: the partial
 // output comes with the time, and a handler that does not stop is answered
 // for after Grace, while its late return is dropped.

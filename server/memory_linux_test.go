@@ -67,7 +67,7 @@ func TestOversizedFrame(t *testing.T) {
 		t.Errorf("oversized call: %v", err)
 	}
 	next(t, c)
-	if grown := peakMiB(t, c.Pid()) - before; grown > 64 {
+	if grown := peakMiB(t, c.Pid()) - before; grown > 64 && !raceEnabled { // the detector takes several times as much
 		t.Errorf("memory grew by %d MiB", grown)
 	}
 }
@@ -131,7 +131,7 @@ func TestStalledMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if peak := peakMiB(t, c.Pid()); peak > 200 {
+	if peak := peakMiB(t, c.Pid()); peak > 200 && !raceEnabled {
 		t.Errorf("peak of %d MiB", peak)
 	}
 }

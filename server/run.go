@@ -148,8 +148,8 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	switch {
 	case errors.As(err, &large):
 		se.log.Warn("a response is over the frame limit", "tool", c.name, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
-		se.answerText(c, fmt.Sprintf("The result of %s is larger than the %d bytes that one response may have. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
-			c.name, se.limits.MaxFrameOut), outcomeFailed)
+		se.answerText(c, fmt.Sprintf("The result of %s has %d bytes or more, over the limit of %d bytes for one response. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
+			c.name, large.Size, se.limits.MaxFrameOut), outcomeFailed)
 	case (sendContext{&c.ctx}).Err() != nil:
 		se.drop(c)
 	default:

@@ -41,7 +41,7 @@ type session struct {
 
 	readDone chan error    // what ended the reader, nil for the end of input; buffered
 	failed   chan struct{} // closed when stdout failed
-	idleNow  chan struct{} // told, without waiting, that live may be empty
+	idleNow  chan struct{} // told, without waiting, that a call was settled or has returned
 
 	mu          sync.Mutex // guards everything below; never held across anything that waits
 	room        sync.Cond  // control memory or queue room came free; for regular
@@ -189,6 +189,7 @@ func (f *controlFrame) Done(_ *wire.Frame, err error) {
 	se := f.se
 	f.frame.Data = nil
 	se.mu.Lock()
+	se.stallOverLocked()
 	se.uncontrolLocked(f.size)
 	se.mu.Unlock()
 	if err != nil {

@@ -59,7 +59,7 @@ func (se *session) drain(ctx context.Context) error {
 		}
 		return minTime(last.Add(se.limits.Grace), begin.Add(longestDrain))
 	}
-	switch se.wait(ctx, end, true) {
+	switch se.wait(ctx, end) {
 	case waitCtx:
 		se.stop(&tool.Shutdown{Why: whyEnded(ctx)})
 		return ctx.Err()
@@ -95,8 +95,7 @@ func (se *session) stop(cause error) {
 		se.answerText(c, cause.Error()+"; the call had not started", outcomeFailed)
 	}
 	se.endCalls(active, cause)
-	begin := time.Now()
-	se.wait(context.Background(), func() time.Time { return begin.Add(se.limits.Grace) }, false)
+	se.waitReturned()
 	for _, c := range se.remaining() {
 		se.named(c, cause)
 		se.selfAnswer(c, cutOff(cause, se.limits.Grace), outcomeFailed)
@@ -132,10 +131,9 @@ func (se *session) hostGone(inputEnded bool) error {
 	}
 	se.mu.Unlock()
 	se.endCalls(active, cause)
-	begin := time.Now()
 	grace := time.NewTimer(se.limits.Grace)
 	defer grace.Stop()
-	se.wait(context.Background(), func() time.Time { return begin.Add(se.limits.Grace) }, false)
+	se.waitReturned()
 	for _, c := range se.remaining() {
 		se.named(c, cause)
 		c.owner.Kill()
@@ -192,7 +190,7 @@ const (
 
 // wait waits until no call is live and everything is written, or until what
 // end says, which is asked again each time it has passed.
-func (se *session) wait(ctx context.Context, end func() time.Time, flush bool) waited {
+func (se *session) wait(ctx context.Context, end func() time.Time) waited {
 	timer := time.NewTimer(time.Until(end()))
 	defer timer.Stop()
 	flushCtx, cancel := context.WithCancel(context.Background())
@@ -200,9 +198,6 @@ func (se *session) wait(ctx context.Context, end func() time.Time, flush bool) w
 	var flushed chan error // nil while calls are live
 	for {
 		if flushed == nil && !se.busy() {
-			if !flush {
-				return waitDone
-			}
 			flushed = make(chan error, 1)
 			go func() { flushed <- se.out.Flush(flushCtx) }()
 		}
@@ -223,6 +218,20 @@ func (se *session) wait(ctx context.Context, end func() time.Time, flush bool) w
 			return waitFailed
 		case <-ctx.Done():
 			return waitCtx
+		}
+	}
+}
+
+// waitReturned waits, for one Grace at most, until every handler is back.
+// Whether their answers are written, or stdout is dead, makes no difference.
+func (se *session) waitReturned() {
+	timer := time.NewTimer(se.limits.Grace)
+	defer timer.Stop()
+	for len(se.remaining()) > 0 {
+		select {
+		case <-se.idleNow:
+		case <-timer.C:
+			return
 		}
 	}
 }

@@ -68,16 +68,17 @@ func (se *session) tick() {
 	}
 }
 
-// named logs, once, that c's handler ignores the end of its context.
+// named logs, once, that c's handler ignores the end of its context. Whoever
+// calls it second waits until the line is in the log's queue, since the session
+// may be about to flush that.
 func (se *session) named(c *call, cause error) {
-	se.mu.Lock()
-	was := c.named
-	c.named = true
-	se.mu.Unlock()
-	if !was {
+	c.accuse.Do(func() {
+		se.mu.Lock()
+		c.named = true
+		se.mu.Unlock()
 		se.log.Warn("a handler goes on although its context ended; its slot stays taken until it returns",
 			"tool", c.name, "id", c.id.Raw, "cause", cause.Error(), "grace", se.limits.Grace, "age", time.Since(c.arrived).Round(time.Millisecond))
-	}
+	})
 }
 
 // watchStallLocked logs the beginning and the end of a stall.
@@ -89,10 +90,7 @@ func (se *session) watchStallLocked(now time.Time) {
 	out := se.out.Stats()
 	quiet := now.Sub(out.LastProgress)
 	moving := out.WaitingBytes == 0 || quiet < se.limits.StallWarning
-	if !st.since.IsZero() && (moving || out.LastProgress.After(st.since)) {
-		se.log.Info("stdout moves again", "stalled_for", out.LastProgress.Sub(st.since).Round(time.Millisecond), "waiting_bytes", out.WaitingBytes)
-		st.since = time.Time{}
-	}
+	se.stallOverLocked()
 	switch {
 	case out.WaitingBytes == 0:
 		st.watched = false
@@ -105,6 +103,19 @@ func (se *session) watchStallLocked(now time.Time) {
 			se.log.Warn("stdout is stalled: the host has not taken a byte although frames wait", se.stallAttrsLocked(now, quiet)...)
 		}
 		se.wakeAtLocked(now.Add(se.limits.StallWarning))
+	}
+}
+
+// stallOverLocked logs the end of a stall, if there was one and stdout has
+// taken a byte since.
+func (se *session) stallOverLocked() {
+	st := &se.stall
+	if st.since.IsZero() {
+		return
+	}
+	if out := se.out.Stats(); out.LastProgress.After(st.since) {
+		se.log.Info("stdout moves again", "stalled_for", out.LastProgress.Sub(st.since).Round(time.Millisecond), "waiting_bytes", out.WaitingBytes)
+		st.since = time.Time{}
 	}
 }
 

@@ -38,6 +38,9 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 //
 //   - a string is the text;
 //   - a result.Result is the result;
+//   - a value with a method Result(result.Budget) result.Result, such as an
+//     *exec.Output, makes its result itself, for the tool's budget; its
+//     structured content is described by an output schema as below;
 //   - anything else is the structured content, described by an output schema
 //     that follows from Out (or info.OutputSchema) and validated against it. A
 //     nil pointer stands for the zero value of what it points to.
@@ -51,6 +54,9 @@ func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (O
 			return result.Result{}, err
 		}
 		out, err := h(ctx, in)
+		if r, ok := any(out).(resulter); ok && !reflect.ValueOf(&out).Elem().IsZero() {
+			return r.Result(req.Budget()), err
+		}
 		return resultOf(out, err), err
 	}
 	o := reflect.TypeFor[Out]()
@@ -63,6 +69,11 @@ func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (O
 		out = o
 	}
 	must(register(r, t, h == nil, reflect.TypeFor[In](), out, nil))
+}
+
+// A resulter makes its result itself.
+type resulter interface {
+	Result(result.Budget) result.Result
 }
 
 // isAny tells whether a type says nothing about its JSON.

@@ -74,6 +74,7 @@ func (w *Writer) pick(picked []*Frame) ([]*Frame, bool) {
 	defer w.mu.Unlock()
 	w.busy = false
 	w.idleLocked()
+	ready := time.Now()
 	for w.head == nil && w.err == nil {
 		w.asleep = true
 		w.wake.Wait()
@@ -81,10 +82,7 @@ func (w *Writer) pick(picked []*Frame) ([]*Frame, bool) {
 	if w.err != nil {
 		return nil, false
 	}
-	// Whoever is about to send a frame may do so first, and share the write.
-	w.mu.Unlock()
-	runtime.Gosched()
-	w.mu.Lock()
+	w.yieldLocked(ready)
 	size := 0
 	for f := w.head; f != nil && (size == 0 || size+f.size <= batchSize); f = w.head {
 		w.unlinkLocked(f)
@@ -94,6 +92,40 @@ func (w *Writer) pick(picked []*Frame) ([]*Frame, bool) {
 	}
 	w.busy = len(picked) > 0
 	return picked, true
+}
+
+// When it pays to let others send first: little is waiting, and frames come so
+// fast that a write for each would cost more than the frames do.
+const (
+	yieldBytes = 16 << 10
+	yieldGap   = 20 * time.Microsecond // since the writer was ready for a frame
+	yieldMost  = time.Millisecond      // that others may take; past it they are left to themselves
+	yieldSkips = 512
+)
+
+// yieldLocked lets goroutines that are about to send a frame do so first, and
+// share the write, where that pays. It gives up its turn once, and not at all
+// for a while after others kept it for long, so that no frame waits for a busy
+// handler.
+func (w *Writer) yieldLocked(ready time.Time) {
+	if w.skip > 0 {
+		w.skip--
+		return
+	}
+	began := time.Now()
+	if w.stats.WaitingBytes >= yieldBytes || began.Sub(ready) > yieldGap {
+		return
+	}
+	w.mu.Unlock()
+	runtime.Gosched()
+	took := time.Since(began)
+	w.mu.Lock()
+	if took > yieldMost {
+		w.penalty = min(max(16, 2*w.penalty), yieldSkips)
+		w.skip = w.penalty
+	} else {
+		w.penalty = 0
+	}
 }
 
 // writePicked writes frames in as few writes as they fit, as a rule one.

@@ -99,6 +99,8 @@ type Writer struct {
 	stats      WriterStats
 	writing    time.Time // when the write under way began; zero if there is none
 	flushes    []*flush
+
+	skip, penalty int // see yieldLocked
 }
 
 // flush is one waiting Flush.
