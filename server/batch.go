@@ -4,6 +4,8 @@
 package server
 
 import (
+	"bytes"
+
 	"github.com/weir-mcp/weir/internal/wire"
 )
 
@@ -36,12 +38,10 @@ type member struct {
 
 // batchOf reads the members of a batch and answers each.
 func (se *session) batchOf(frame []byte) {
-	if se.revision != rev2025March {
-		se.badFrame("a batch in a revision that has none")
-		se.refuse(nil, wire.ID{}, &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are part of revision 2025-03-26 only; send one message a line"})
-		return
-	}
 	members, err := wire.SplitBatch(frame, maxBatch)
+	if se.revision != rev2025March && (err == nil || err.Code != wire.CodeParse) {
+		err = &wire.Error{Code: wire.CodeInvalidRequest, Message: "batches are part of revision 2025-03-26 only; send one message a line"}
+	}
 	if err != nil {
 		se.badFrame("a batch that could not be read", "err", err.Message)
 		se.refuse(nil, wire.ID{}, err)
@@ -55,7 +55,7 @@ func (se *session) batchOf(frame []byte) {
 		se.mu.Lock()
 		b.pending++
 		se.mu.Unlock()
-		se.message(b, m)
+		se.message(b, bytes.Clone(m)) // a call that waits keeps its own bytes, not the whole batch
 	}
 	se.mu.Lock()
 	b.memberGoneLocked()
@@ -65,6 +65,10 @@ func (se *session) batchOf(frame []byte) {
 // addLocked takes the response of a call.
 func (b *batch) addLocked(c *call, data []byte) {
 	b.putLocked(member{c, data})
+	c.parcel = b.done
+	if b.se.sched.blocked != nil {
+		b.flushLocked() // another call waits for the memory that this holds
+	}
 	b.memberGoneLocked()
 }
 
@@ -102,6 +106,7 @@ func (b *batch) flushLocked() {
 	}
 	f := b.done
 	b.done = nil
+	f.frame.Size = f.size
 	b.se.sendLocked(&f.frame)
 }
 
@@ -110,6 +115,21 @@ func (b *batch) flushLocked() {
 func (se *session) flushBatchesLocked() {
 	for b := range se.batches {
 		b.flushLocked()
+	}
+}
+
+// forgetLocked frees the response of a call that was cancelled after it had
+// been added.
+func (f *batchFrame) forgetLocked(c *call) {
+	for i, m := range f.members {
+		if m.c == c {
+			f.size -= len(m.data)
+			f.members = append(f.members[:i], f.members[i+1:]...)
+			break
+		}
+	}
+	if len(f.members) == 0 {
+		f.se.out.Withdraw(&f.frame) // where it waits there; else it is dropped by Begin
 	}
 }
 
@@ -145,7 +165,7 @@ func (f *batchFrame) Done(_ *wire.Frame, err error) {
 		if m.c != nil {
 			f.se.doneLocked(m.c, err)
 		} else {
-			f.se.uncontrolLocked(len(m.data))
+			f.se.uncontrolLocked(len(m.data) + controlOverhead)
 		}
 	}
 	f.se.dispatchLocked()

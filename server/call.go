@@ -52,10 +52,10 @@ type call struct {
 	batch    *batch // the batch that it came in, or nil
 	bytes    int    // its raw frame, counted in se.queueBytes until the handler returned
 	arrived  time.Time
-	token    []byte // progress token as sent, or nil
+	token    string // progress token as sent; "" is none
 	logLevel int    // least syslog severity sent to the host; see messages.go
 
-	req    tool.Request
+	req    *tool.Request // nil once the handler is back: it holds the whole frame
 	ctx    callContext
 	owner  owner.Owner
 	spawn  spawned
@@ -69,10 +69,11 @@ type call struct {
 	returned bool
 	named    bool // named in the log for ignoring its context
 	outcome  outcome
-	held     int       // bytes of MaxResultMemory that it holds
-	started  time.Time // when it got its slot
-	deadline time.Time // when its context ends by itself
-	endedAt  time.Time // when its context ended, or zero
+	parcel   *batchFrame // the array that its response waits in, or nil
+	held     int         // bytes of MaxResultMemory that it holds
+	started  time.Time   // when it got its slot
+	deadline time.Time   // when its context ends by itself
+	endedAt  time.Time   // when its context ended, or zero
 
 	response wire.Frame
 	buffer   *buffer // of response.Data
@@ -200,9 +201,12 @@ type Owned struct {
 
 // snapshot lists the calls of a session, oldest first.
 func (se *session) snapshot() []Call {
-	now := time.Now()
 	se.mu.Lock()
 	defer se.mu.Unlock()
+	return se.snapshotLocked(time.Now())
+}
+
+func (se *session) snapshotLocked(now time.Time) []Call {
 	var out []Call
 	for c := se.live.head; c != nil; c = c.next {
 		d := Call{ID: c.id.Raw, Tool: c.name, Age: now.Sub(c.arrived)}

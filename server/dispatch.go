@@ -144,7 +144,7 @@ func (se *session) cancel(id wire.ID, reason string) {
 	c := se.calls[id.Key]
 	if c == nil {
 		if sub := se.subs[id.Key]; sub != nil {
-			sub.endLocked()
+			sub.cancelLocked()
 		} else {
 			se.counts.cancelLate++
 		}
@@ -192,9 +192,9 @@ func (se *session) callTool(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown tool " + strconv.Quote(quote.Cut(name, 128))})
 		return
 	}
-	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: time.Now(), token: q.meta.ProgressToken}
+	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: time.Now(), token: string(q.meta.ProgressToken)}
 	c.ctx.c = c
-	c.req = tool.Request{
+	c.req = &tool.Request{
 		Tool:          name,
 		ID:            q.ID.Raw,
 		Protocol:      q.protocol,

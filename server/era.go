@@ -62,7 +62,7 @@ func (se *session) classify(q *envelope) *wire.Error {
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: `_meta lacks "io.modelcontextprotocol/protocolVersion"`}
 	case meta.ProtocolVersion != rev2026July:
 		data := append([]byte(nil), `{"supported":["`+rev2026July+`"],"requested":`...)
-		data = append(quote.Append(data, meta.ProtocolVersion), '}')
+		data = append(quote.Append(data, quote.Cut(meta.ProtocolVersion, 128)), '}')
 		return &wire.Error{Code: wire.CodeUnsupportedVersion, Message: "Unsupported protocol version", Data: data}
 	case meta.ClientCapabilities == nil:
 		return &wire.Error{Code: wire.CodeInvalidParams, Message: `_meta lacks "io.modelcontextprotocol/clientCapabilities"`}
@@ -71,7 +71,7 @@ func (se *session) classify(q *envelope) *wire.Error {
 	}
 	if meta.LogLevel != "" {
 		if _, ok := severityOf(meta.LogLevel); !ok {
-			return &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + strconv.Quote(meta.LogLevel)}
+			return &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown log level " + strconv.Quote(quote.Cut(meta.LogLevel, 64))}
 		}
 	}
 	se.sawModern = true

@@ -119,7 +119,7 @@ func (l Limits) withDefaults() Limits {
 
 // perTool is how many calls of one tool may run at once.
 func (l Limits) perTool(own int) int {
-	most := max(1, l.MaxCalls*3/4)
+	most := max(1, l.MaxCalls/4*3+l.MaxCalls%4*3/4)
 	if own > 0 {
 		return min(own, most)
 	}
@@ -128,5 +128,8 @@ func (l Limits) perTool(own int) int {
 
 // reserve is what a call of a tool with budget b reserves before it runs.
 func (l Limits) reserve(b result.Budget) int {
+	if b.Bytes >= l.MaxFrameOut/2 {
+		return l.MaxFrameOut
+	}
 	return min(2*b.Bytes+8<<10, l.MaxFrameOut)
 }

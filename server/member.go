@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/weir-mcp/weir/internal/wire"
 	"github.com/weir-mcp/weir/tool"
 )
 
@@ -32,11 +33,7 @@ func stringOf(v jsontext.Value) (string, bool) {
 // boolMember returns a boolean member of object v: false when it is absent,
 // not ok when it is something else.
 func boolMember(v jsontext.Value, name string) (value, ok bool) {
-	var members map[string]jsontext.Value
-	if json.Unmarshal(v, &members, lenient) != nil {
-		return false, false
-	}
-	m, present := members[name]
+	m, present := wire.Params{Present: true, Object: true, Raw: v}.Member(name)
 	switch {
 	case !present || bytes.Equal(m, []byte("false")):
 		return false, true

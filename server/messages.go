@@ -144,12 +144,12 @@ func (se *session) sendMessage(c *call, severity int, data []byte) {
 	if c.phase != running || c.answered {
 		return
 	}
-	if se.control+len(b) > se.limits.ControlMemory {
+	if se.control+len(b)+controlOverhead > se.limits.ControlMemory/2 { // the other half is for answers
 		se.counts.logsDiscarded++
 		return
 	}
-	se.control += len(b)
-	f := &messageFrame{controlFrame{se: se, size: len(b)}, c}
+	se.control += len(b) + controlOverhead
+	f := &messageFrame{controlFrame{se: se, size: len(b) + controlOverhead}, c}
 	f.frame.Data, f.frame.Source = b, f
 	se.sendLocked(&f.frame)
 }

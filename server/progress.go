@@ -46,7 +46,7 @@ func (p callPeer) Log() *slog.Logger { return p.c.se.callLog(p.c) }
 // and once the response is on its way.
 func (p callPeer) Progress(done, total float64, message string) {
 	c := p.c
-	if c.token == nil || math.IsNaN(done) || math.IsInf(done, 0) {
+	if c.token == "" || math.IsNaN(done) || math.IsInf(done, 0) {
 		return
 	}
 	if math.IsNaN(total) || math.IsInf(total, 0) || total < 0 {
@@ -80,7 +80,7 @@ func (f *progressFrame) Begin(*wire.Frame) bool {
 		return false
 	}
 	b := append([]byte(nil), `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":`...)
-	b = wire.AppendScalar(b, string(c.token))
+	b = wire.AppendScalar(b, c.token)
 	b = append(b, `,"progress":`...)
 	b = strconv.AppendFloat(b, g.done, 'f', -1, 64)
 	if g.total > 0 {
@@ -108,7 +108,9 @@ func (se *session) withdrawLocked(c *call) {
 		se.out.Withdraw(&w.frame)
 		c.progress.waiting = nil
 	}
-	if c.answered && c.batch == nil && se.out.Withdraw(&c.response) {
+	if c.parcel != nil {
+		c.parcel.forgetLocked(c)
+	} else if c.answered && se.out.Withdraw(&c.response) {
 		recycle(&c.response, c.buffer)
 		c.buffer = nil
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/weir-mcp/weir/internal/quote"
 	"github.com/weir-mcp/weir/internal/wire"
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/tool"
@@ -22,6 +23,10 @@ import (
 // errPanicked is the cause of a context whose handler panicked; goroutines of
 // the call may still see it.
 var errPanicked = errors.New("the handler panicked")
+
+// callOverhead is about what a call takes besides its response while that
+// waits for stdout.
+const callOverhead = 1 << 10
 
 // maxIdle is how many workers wait for a next call; the rest end.
 const maxIdle = 64
@@ -57,7 +62,7 @@ func (se *session) run(c *call) {
 		// goroutine goes on to end, and the call must return here.
 		v := recover()
 		se.panicked(c, v, debug.Stack())
-		c.ctx.end(errPanicked)
+		se.endContext(c, errPanicked)
 		c.spawn.wait()
 		if v == nil {
 			se.mu.Lock()
@@ -66,7 +71,7 @@ func (se *session) run(c *call) {
 			se.mu.Unlock()
 		}
 	}()
-	res, err := c.tool.Serve(&c.ctx, &c.req)
+	res, err := c.tool.Serve(&c.ctx, c.req)
 	if p := c.spawn.wait(); p != nil {
 		se.panicked(c, p.value, p.stack)
 	} else if c.wanted() {
@@ -109,6 +114,7 @@ func (se *session) freeLocked(c *call) {
 		return
 	}
 	c.returned = true
+	c.req = nil
 	se.sched.running--
 	c.queue.running--
 	se.unholdFrameLocked(c)
@@ -121,7 +127,7 @@ func (se *session) respond(c *call, res result.Result, err error) {
 		var e *tool.Error
 		switch {
 		case errors.As(err, &e):
-			se.answer(c, wire.AppendError(nil, c.id, false, wireError(e)), nil, outcomeRefused)
+			se.answer(c, wire.AppendError(nil, c.id, false, se.wireError(c, e)), nil, outcomeRefused)
 		case (sendContext{&c.ctx}).Err() != nil:
 			se.drop(c)
 		default: // a *tool.InternalError
@@ -189,9 +195,13 @@ func (se *session) holdMedia(c *call, res result.Result) {
 func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
 	buf := buffers(sizeHint(res)).Get().(*buffer)
 	b := wire.AppendResultHead(buf.b[:0], c.id)
+	limit := se.limits.MaxFrameOut
+	if c.batch != nil {
+		limit -= len("[]")
+	}
 	enc := result.Encoding{
 		Protocol:   c.protocol,
-		Limit:      se.limits.MaxFrameOut - len(b) - 1,
+		Limit:      limit - len(b) - 1,
 		ServerInfo: se.srv.implementation(c.protocol),
 	}
 	b, err := enc.Append(sendContext{&c.ctx}, b, res)
@@ -242,8 +252,8 @@ func (se *session) answer(c *call, data []byte, buf *buffer, out outcome) {
 func (se *session) answerLocked(c *call, data []byte, buf *buffer, out outcome) {
 	c.answered = true
 	c.outcome = out
-	se.held += len(data) - c.held
-	c.held = len(data)
+	se.held += len(data) + callOverhead - c.held
+	c.held = len(data) + callOverhead
 	if c.batch != nil {
 		c.batch.addLocked(c, data)
 		return
@@ -306,15 +316,21 @@ func cutOff(cause error, grace time.Duration) string {
 	return fmt.Sprintf("%v; the tool did not stop within %v after that, and nothing of its output is kept", cause, grace)
 }
 
-func wireError(e *tool.Error) *wire.Error {
-	w := &wire.Error{Code: e.Code, Message: e.Message}
+// maxErrorMessage bounds, in bytes as encoded, the message of an error that a
+// handler has for the host.
+const maxErrorMessage = 4 << 10
+
+func (se *session) wireError(c *call, e *tool.Error) *wire.Error {
+	w := &wire.Error{Code: e.Code, Message: quote.Cut(e.Message, maxErrorMessage)}
 	if w.Code == 0 {
 		w.Code = wire.CodeInternal
 	}
 	if e.Data != nil {
-		if data, err := result.Marshal(context.Background(), e.Data, result.Budget{}.WithDefaults(result.Budget{}).Bytes); err == nil {
-			w.Data = data
+		data, err := result.Marshal(context.Background(), e.Data, result.DefaultBytes)
+		if err != nil {
+			se.log.Warn("the data of a tool's error is left out", "tool", c.name, "id", c.id.Raw, "err", err)
 		}
+		w.Data = data
 	}
 	return w
 }

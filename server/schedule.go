@@ -115,6 +115,7 @@ func (se *session) unqueueLocked(c *call) {
 	s, q := &se.sched, c.queue
 	q.remove(c)
 	s.waiting--
+	se.room.Signal()
 	if s.blocked == c {
 		s.blocked = nil
 	}

@@ -149,10 +149,13 @@ func (se *session) reply(b *batch, data []byte) {
 
 // replyLocked tells whether the answer will go out.
 func (se *session) replyLocked(b *batch, data []byte) bool {
-	for se.regular && se.control+len(data) > se.limits.ControlMemory && se.control > 0 && !se.over {
+	if b != nil && !se.controlFitsLocked(data) {
+		b.flushLocked() // what is full may be this batch's own
+	}
+	for se.regular && !se.controlFitsLocked(data) && !se.over {
 		se.room.Wait()
 	}
-	if se.control+len(data) > se.limits.ControlMemory {
+	if !se.controlFitsLocked(data) {
 		se.counts.discarded++
 		// Once a stall, not once a request.
 		if se.counts.discarded == 1 || time.Since(se.discardedAt) > time.Minute {
@@ -165,15 +168,24 @@ func (se *session) replyLocked(b *batch, data []byte) bool {
 		}
 		return false
 	}
-	se.control += len(data)
+	se.control += len(data) + controlOverhead
 	if b != nil {
 		b.addControlLocked(data)
 		return true
 	}
-	f := &controlFrame{se: se, size: len(data)}
+	f := &controlFrame{se: se, size: len(data) + controlOverhead}
 	f.frame.Data, f.frame.Source = data, f
 	se.sendLocked(&f.frame)
 	return true
+}
+
+// controlOverhead is about what an answer takes besides its bytes.
+const controlOverhead = 256
+
+// controlFitsLocked tells whether there is room for an answer of the reader.
+// One that is larger than the whole is let in alone.
+func (se *session) controlFitsLocked(data []byte) bool {
+	return se.control+len(data)+controlOverhead <= se.limits.ControlMemory || se.control == 0
 }
 
 // A controlFrame gives its bytes back to ControlMemory when it is written.

@@ -35,7 +35,7 @@ func (se *session) serve(ctx context.Context) error {
 	case <-se.failed:
 		return se.hostGone(false)
 	case <-ctx.Done():
-		se.stop(&tool.Shutdown{Why: whyEnded(ctx)})
+		se.stop(&tool.Shutdown{Why: whyEnded(ctx)}, time.Now().Add(se.limits.Grace))
 		return ctx.Err()
 	}
 }
@@ -50,21 +50,24 @@ func whyEnded(ctx context.Context) string {
 
 // drain answers what was read before the end of input (I9).
 func (se *session) drain(ctx context.Context) error {
-	se.endSubscriptions()
+	se.mu.Lock()
+	se.endSubscriptionsLocked()
+	se.mu.Unlock()
 	begin := time.Now()
+	last := begin.Add(longestDrain)
 	end := func() time.Time {
-		last := begin
-		if p := se.out.Stats().LastProgress; p.After(last) {
-			last = p
+		moved := begin
+		if p := se.out.Stats().LastProgress; p.After(moved) {
+			moved = p
 		}
-		return minTime(last.Add(se.limits.Grace), begin.Add(longestDrain))
+		return minTime(moved.Add(se.limits.Grace), last)
 	}
 	switch se.wait(ctx, end) {
 	case waitCtx:
-		se.stop(&tool.Shutdown{Why: whyEnded(ctx)})
+		se.stop(&tool.Shutdown{Why: whyEnded(ctx)}, time.Now().Add(se.limits.Grace))
 		return ctx.Err()
 	case waitTime:
-		se.stop(&tool.Shutdown{Why: "input ended"})
+		se.stop(&tool.Shutdown{Why: "input ended"}, last)
 	case waitFailed:
 		return se.hostGone(true)
 	}
@@ -73,11 +76,12 @@ func (se *session) drain(ctx context.Context) error {
 
 // stop ends every call for good: queued ones are answered, contexts end, and
 // after at most one Grace the rest is answered in place of its handlers and
-// what it owns is killed.
-func (se *session) stop(cause error) {
-	se.endSubscriptions()
+// what it owns is killed. What is ready then is written until last, as long as
+// the host takes it.
+func (se *session) stop(cause error, last time.Time) {
 	se.mu.Lock()
 	se.sched.stopped = true
+	se.endSubscriptionsLocked()
 	var waiting, active []*call
 	for c := se.live.head; c != nil; c = c.next {
 		if c.phase == queued {
@@ -101,7 +105,7 @@ func (se *session) stop(cause error) {
 		se.selfAnswer(c, cutOff(cause, se.limits.Grace), outcomeFailed)
 		c.owner.Kill()
 	}
-	se.flush()
+	se.flush(last)
 }
 
 // hostGone ends the session because stdout is dead: nothing can be answered
@@ -243,15 +247,25 @@ func (se *session) busy() bool {
 	return se.live.head != nil
 }
 
-// flush waits for the writer as long as the host takes bytes.
-func (se *session) flush() {
-	begin := time.Now()
+// leastFlush is how long a host that is there has to take what is ready.
+const leastFlush = 100 * time.Millisecond
+
+// flush waits for the writer as long as the host takes bytes, until last, or
+// leastFlush when that has come.
+func (se *session) flush(last time.Time) {
+	least := time.Now().Add(leastFlush)
+	if last.Before(least) {
+		last = least
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	flushed := make(chan error, 1)
 	go func() { flushed <- se.out.Flush(ctx) }()
 	for {
-		end := minTime(se.out.Stats().LastProgress.Add(se.limits.Grace), begin.Add(longestDrain))
+		end := minTime(se.out.Stats().LastProgress.Add(se.limits.Grace), last)
+		if end.Before(least) {
+			end = least
+		}
 		left := time.Until(end)
 		if left <= 0 {
 			return
@@ -286,12 +300,22 @@ func (se *session) close() {
 		se.alarm.Stop()
 	}
 	se.changed.stopLocked()
+	se.stallOverLocked()
+	for c := se.live.head; c != nil; {
+		next := c.next
+		if !c.settled { // its response is half written, or will never be
+			c.outcome = outcomeDropped
+			se.settleLocked(c)
+		}
+		c = next
+	}
 	se.mu.Unlock()
 	for _, c := range se.remaining() {
 		c.ctx.end(&tool.Shutdown{Why: "server is shutting down"})
 	}
 
 	m := se.metrics()
+	m.WaitingFrames, m.WaitingBytes = 0, 0
 	se.log.Debug("the session is over", "metrics", m)
 	st := &se.srv.state
 	st.mu.Lock()

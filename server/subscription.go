@@ -17,14 +17,21 @@ const (
 // A subscription is one subscriptions/listen of the modern era. It holds its
 // id but no slot. It is guarded by its session's mutex.
 type subscription struct {
-	se    *session
-	id    wire.ID
-	tools bool // toolsListChanged was asked for
-	ended bool
+	se        *session
+	id        wire.ID
+	tools     bool // toolsListChanged was asked for
+	ended     bool // nothing more is told
+	cancelled bool // by the host: nothing more is sent at all
 	notice
 }
 
-// endLocked forgets the subscription; nothing more is sent for it.
+// cancelLocked obeys the host's cancel.
+func (s *subscription) cancelLocked() {
+	s.cancelled = true
+	s.endLocked()
+}
+
+// endLocked forgets the subscription.
 func (s *subscription) endLocked() {
 	s.ended = true
 	delete(s.se.subs, s.id.Key)
@@ -58,10 +65,33 @@ func (se *session) listen(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "too many subscriptions: 64 are open; cancel one first"})
 		return
 	}
-	if se.replyLocked(nil, ack) { // else it was discarded, as every request is until stdout moves
+	if se.controlFitsLocked(ack) {
 		se.subs[q.ID.Key] = sub
+		se.control += len(ack) + controlOverhead
+		f := &ackFrame{controlFrame{se: se, size: len(ack) + controlOverhead}, sub}
+		f.frame.Data, f.frame.Source = ack, f
+		se.sendLocked(&f.frame)
+	} else { // discarded, as every request is until stdout moves
+		se.counts.discarded++
 	}
 	se.mu.Unlock()
+}
+
+// An ackFrame is dropped when the host cancelled the subscription before it
+// was written.
+type ackFrame struct {
+	controlFrame
+	sub *subscription
+}
+
+func (f *ackFrame) Begin(*wire.Frame) bool {
+	f.se.mu.Lock()
+	defer f.se.mu.Unlock()
+	if f.sub.cancelled {
+		f.se.uncontrolLocked(f.size)
+		return false
+	}
+	return true
 }
 
 // idMeta is the _meta that names the subscription; more is put behind it.
@@ -72,11 +102,9 @@ func (s *subscription) idMeta(more string) string {
 // rawID is the id as it is echoed.
 func (s *subscription) rawID() string { return string(wire.AppendScalar(nil, s.id.Raw)) }
 
-// endSubscriptions ends every subscription from the server's side: a
+// endSubscriptionsLocked ends every subscription from the server's side: a
 // cancellation, then the request's result.
-func (se *session) endSubscriptions() {
-	se.mu.Lock()
-	defer se.mu.Unlock()
+func (se *session) endSubscriptionsLocked() {
 	for _, s := range se.subs {
 		s.endLocked()
 		se.sendLocked(&wire.Frame{Data: []byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + s.rawID() +

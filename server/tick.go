@@ -114,26 +114,24 @@ func (se *session) stallOverLocked() {
 		return
 	}
 	if out := se.out.Stats(); out.LastProgress.After(st.since) {
-		se.log.Info("stdout moves again", "stalled_for", out.LastProgress.Sub(st.since).Round(time.Millisecond), "waiting_bytes", out.WaitingBytes)
+		se.log.Info("stdout moves again", "stalled_for", out.Pause.Round(time.Millisecond), "waiting_bytes", out.WaitingBytes)
 		st.since = time.Time{}
 	}
 }
 
 func (se *session) stallAttrsLocked(now time.Time, quiet time.Duration) []any {
 	out := se.out.Stats()
-	n := 0
-	for c := se.live.head; c != nil; c = c.next {
-		n++
-	}
+	calls := se.snapshotLocked(now)
 	attrs := []any{
 		slog.Duration("for", quiet.Round(time.Millisecond)),
 		slog.Int64("waiting_bytes", out.WaitingBytes),
 		slog.Int64("waiting_frames", out.WaitingFrames),
-		slog.Int("calls", n),
+		slog.Int("calls", len(calls)),
 		slog.Int("queued", se.sched.waiting),
 	}
-	if c := se.live.head; c != nil {
-		attrs = append(attrs, slog.Group("oldest", "tool", c.name, "id", c.id.Raw, "age", now.Sub(c.arrived).Round(time.Millisecond)))
+	if len(calls) > 0 {
+		c := calls[0]
+		attrs = append(attrs, slog.Group("oldest", "tool", c.Tool, "id", c.ID, "age", c.Age.Round(time.Millisecond), "state", c.State, "owns", len(c.Owns)))
 	}
 	return attrs
 }

@@ -42,7 +42,11 @@ var (
 	ErrCancelled = errors.New("host: request cancelled")
 	ErrUnsent    = errors.New("host: the server does not read its stdin")
 	ErrEnded     = errors.New("host: the session has ended")
+	ErrEcho      = errors.New("host: the server sent our own request back")
 )
+
+// errInputClosed is the error of what is sent after CloseInput.
+var errInputClosed = fmt.Errorf("%w: its stdin was closed by us", ErrEnded)
 
 // OversizeError reports a frame over the limit.
 type OversizeError struct {
@@ -51,7 +55,7 @@ type OversizeError struct {
 }
 
 func (e *OversizeError) Error() string {
-	return fmt.Sprintf("host: a frame of %d bytes is over the limit of %d", e.Size, e.Limit)
+	return fmt.Sprintf("host: a frame of %s is over the limit of %d", count(e.Size, "byte"), e.Limit)
 }
 
 // Config is how a Host behaves. The zero value is ready to use; a Config must

@@ -34,18 +34,18 @@ func (h *Host) Diagnose() string {
 	pausedSince, paused := h.gate.pausedSince()
 	switch {
 	case busy >= h.cfg.Stall:
-		return fmt.Sprintf("the host's consumer is stuck: it has held one frame for %s while %s (%d bytes) wait behind it and the reader has taken %d bytes; %s",
-			round(busy), count(queued, "frame"), queuedBytes, m.Received, waiting)
+		return fmt.Sprintf("the host's consumer is stuck: it has held one frame for %s while %s (%s) wait behind it and the reader has taken %s; %s",
+			round(busy), count(queued, "frame"), count(queuedBytes, "byte"), count(m.Received, "byte"), waiting)
 	case m.Exit != nil:
 		return fmt.Sprintf("the server has ended (%s); %s", m.Exit, waiting)
 	case over:
 		return "the server has closed its stdout, and lives on"
 	case paused:
-		return fmt.Sprintf("the host has paused reading for %s, %d bytes of a frame received; %s",
-			round(now.Sub(pausedSince)), m.Partial, waiting)
+		return fmt.Sprintf("the host has paused reading for %s, %s of a frame received; %s",
+			round(now.Sub(pausedSince)), count(m.Partial, "byte"), waiting)
 	case m.Partial > 0 && silent >= h.cfg.Stall:
-		return fmt.Sprintf("the server's write side is stuck: no byte for %s after %d bytes of a frame, and the server is alive; %s",
-			round(silent), m.Partial, waiting)
+		return fmt.Sprintf("the server's write side is stuck: no byte for %s after %s of a frame, and the server is alive; %s",
+			round(silent), count(m.Partial, "byte"), waiting)
 	case unsent > 0 && now.Sub(since) >= h.cfg.Stall:
 		return fmt.Sprintf("the server's read side is stuck: it has taken no byte of stdin for %s while %d wait; %s",
 			round(now.Sub(since)), unsent, waiting)
@@ -53,7 +53,7 @@ func (h *Host) Diagnose() string {
 	return fmt.Sprintf("idle: no frame half received, none waiting, last byte %s ago; %s", round(silent), waiting)
 }
 
-func count(n int, noun string) string {
+func count[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

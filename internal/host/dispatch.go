@@ -5,6 +5,7 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -51,7 +52,7 @@ func (h *Host) deliver(f Frame, line bool) {
 	case Notification:
 		p = h.notifiedLocked(&f)
 	case ServerRequest:
-		if h.legacy == "" && h.modern {
+		if p = h.echoedLocked(&f); p == nil && h.legacy == "" && h.modern {
 			f.Faults |= FaultRequest
 		}
 	}
@@ -64,9 +65,11 @@ func (h *Host) deliver(f Frame, line bool) {
 		h.cfg.OnFrame(f)
 	}
 	switch {
-	case f.Kind == ServerRequest:
+	case f.Kind == ServerRequest && p == nil:
 		h.reply(f)
 	case p == nil:
+	case f.Kind == ServerRequest:
+		p.settle(nil, fmt.Errorf("%w (%s)", ErrEcho, f.Method))
 	case f.Kind == ResultResponse:
 		p.settle(f.Result, nil)
 	case f.Kind == ErrorResponse:
@@ -124,6 +127,19 @@ func (h *Host) answeredLocked(f *Frame) *Pending {
 }
 
 const codeInvalidRequest = -32600
+
+// echoedLocked takes the request of which f is the echo off the open ones: the
+// other end is no server, but returns what it reads, as cat does. Only ping
+// goes both ways.
+func (h *Host) echoedLocked(f *Frame) *Pending {
+	p := h.open[idKey(f.ID)]
+	if p == nil || p.Method != f.Method || p.Method == "ping" {
+		return nil
+	}
+	h.removeLocked(p)
+	f.Faults |= FaultEcho
+	return p
+}
 
 // notifiedLocked finds the request that a notification belongs to.
 func (h *Host) notifiedLocked(f *Frame) *Pending {

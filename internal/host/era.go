@@ -109,7 +109,7 @@ func (h *Host) Initialize(ctx context.Context, protocol string) (jsontext.Value,
 	h.mu.Lock()
 	h.proto = agreed
 	h.mu.Unlock()
-	return v, h.Notify("notifications/initialized", nil)
+	return v, h.lost(ctx, h.Notify("notifications/initialized", nil), "after it answered initialize")
 }
 
 // InitializeParams are the params of an initialize request.

@@ -50,12 +50,13 @@ const (
 	FaultOversize                   // longer than Config.Limit
 	FaultUnended                    // the last line, without a line end
 	FaultRequest                    // a request, in the era that has none from servers
+	FaultEcho                       // a request of our own, sent back
 )
 
 var faultNames = [...]string{
 	"not UTF-8", "ended by CRLF", "byte-order mark", "blank line", "not JSON", "several JSON values on one line",
 	"not a JSON-RPC 2.0 message", "duplicate name or lone surrogate", "belongs to no open request", "over the frame limit",
-	"no line end", "a request from a modern server",
+	"no line end", "a request from a modern server", "our own request, sent back",
 }
 
 func (f Fault) String() string {

@@ -140,7 +140,6 @@ func closedWithin(c <-chan struct{}, d time.Duration) bool {
 func (h *Host) finish() {
 	h.mu.Lock()
 	h.over = true
-	err := h.endedLocked()
 	var left []*Pending
 	for _, p := range h.open {
 		for ; p != nil; p = p.next {
@@ -149,23 +148,44 @@ func (h *Host) finish() {
 	}
 	clear(h.open)
 	clear(h.tokens)
-	h.mu.Unlock()
 	for _, p := range left {
-		p.settle(nil, err)
+		p.settle(nil, h.endedLocked("before it answered "+p.Method))
 	}
+	h.mu.Unlock()
 }
 
-// endedLocked says why no answer will come.
-func (h *Host) endedLocked() error {
+// endedLocked says why no answer will come; when tells at what point.
+func (h *Host) endedLocked(when string) error {
 	switch {
 	case h.err != nil:
 		return fmt.Errorf("%w: %w", ErrEnded, h.err)
-	case h.exit != nil && h.exit.Err != nil:
-		return fmt.Errorf("%w: the server ended with %w", ErrEnded, h.exit.Err)
 	case h.exit == nil:
-		return fmt.Errorf("%w: the server has closed its stdout", ErrEnded)
+		return fmt.Errorf("%w: the server has closed its stdout %s", ErrEnded, when)
+	case h.exit.Err != nil:
+		return fmt.Errorf("%w: the server ended with %w %s", ErrEnded, h.exit.Err, when)
+	case h.peer.pid() == 0:
+		return fmt.Errorf("%w: Serve returned nil %s", ErrEnded, when)
 	}
-	return ErrEnded
+	return fmt.Errorf("%w: the server ended with exit status 0 %s", ErrEnded, when)
+}
+
+// lost returns err, the error of a send; or, when that is because the server
+// has ended or is about to, how it ended.
+func (h *Host) lost(ctx context.Context, err error, when string) error {
+	if !errors.Is(err, ErrEnded) || errors.Is(err, errInputClosed) {
+		return err
+	}
+	t := time.NewTimer(h.cfg.Grace)
+	defer t.Stop()
+	select {
+	case <-h.done:
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return h.endedLocked(when)
+	case <-ctx.Done():
+	case <-t.C: // it lives on, and reads nothing
+	}
+	return err
 }
 
 // end ends the session because of err. It does not wait.

@@ -71,8 +71,8 @@ func (p *Pending) settle(result jsontext.Value, err error) {
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
 // Wait waits for the response and returns its result. The error is an *Error
-// for the server's own error, ErrCancelled, ErrOverload, or wraps ErrEnded or
-// an *OversizeError. When ctx ends first the request stays open.
+// for the server's own error, ErrCancelled, ErrOverload, or wraps ErrEnded,
+// ErrEcho or an *OversizeError. When ctx ends first the request stays open.
 func (p *Pending) Wait(ctx context.Context) (jsontext.Value, error) {
 	select {
 	case <-p.done:
@@ -153,7 +153,7 @@ func (h *Host) addPending(p *Pending) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.over {
-		return h.endedLocked()
+		return h.endedLocked("before " + p.Method + " was sent")
 	}
 	h.addLocked(p)
 	return nil
@@ -199,7 +199,7 @@ func (h *Host) Request(ctx context.Context, method string, params any) (jsontext
 func (h *Host) Do(ctx context.Context, r Request) (jsontext.Value, error) {
 	p, err := h.Begin(r)
 	if err != nil {
-		return nil, err
+		return nil, h.lost(ctx, err, "before "+r.Method+" was sent")
 	}
 	v, err := p.Wait(ctx)
 	if ctx.Err() != nil && r.Method != "initialize" {
@@ -226,11 +226,11 @@ func (h *Host) CallProgress(ctx context.Context, tool string, args any, progress
 	return NewResult(v)
 }
 
-// ToolParams are the params of a tools/call.
+// ToolParams are the params of a tools/call; nil arguments are left out.
 func ToolParams(tool string, args any) any {
 	return struct {
 		Name      string `json:"name"`
-		Arguments any    `json:"arguments,omitempty"`
+		Arguments any    `json:"arguments,omitzero"`
 	}{tool, args}
 }
 

@@ -67,9 +67,10 @@ func (r *Result) Text() string {
 // to go on with: "" when there is none, or when the tool says that nothing
 // more is there now (truncated is false).
 type Page struct {
-	Items int
-	Total int64 // -1 when unknown
-	More  string
+	Items   int
+	Omitted int64 // items left out because they were too large
+	Total   int64 // -1 when unknown
+	More    string
 }
 
 // Page reads the page fields of the structured content, as far as there are any.
@@ -83,11 +84,12 @@ func (r *Result) Page() Page {
 		Truncated  *bool            `json:"truncated"`
 		NextCursor *string          `json:"nextCursor"`
 		Total      *int64           `json:"totalEstimate"`
+		Omitted    int64            `json:"omitted"`
 	}
 	if json.Unmarshal(r.Structured, &v, lenient...) != nil {
 		return page // some other structure with one of these names
 	}
-	page.Items = len(v.Items)
+	page.Items, page.Omitted = len(v.Items), v.Omitted
 	if v.Total != nil {
 		page.Total = *v.Total
 	}

@@ -53,7 +53,7 @@ func (c *capture) text() (string, int64) {
 	var b bytes.Buffer
 	b.Write(c.head)
 	if gap := c.total - int64(len(c.head)+len(c.tail)); gap > 0 {
-		fmt.Fprintf(&b, "\n[%d bytes left out]\n", gap)
+		fmt.Fprintf(&b, "\n[%s left out]\n", count(gap, "byte"))
 	}
 	b.Write(c.tail)
 	return b.String(), c.total

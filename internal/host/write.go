@@ -56,7 +56,7 @@ func (w *writer) send(o *outgoing) error {
 	case w.err != nil:
 		return w.err
 	case w.closed:
-		return ErrEnded
+		return errInputClosed
 	case w.waiting > 0 && w.waiting+len(o.data) > w.limit:
 		return ErrUnsent
 	}
@@ -127,7 +127,7 @@ func (w *writer) run() {
 			err = w.w.Close()
 		}
 		if err != nil {
-			w.close(fmt.Errorf("%w: %w", ErrEnded, err))
+			w.close(fmt.Errorf("%w: the server has closed its stdin: %w", ErrEnded, err))
 		}
 		w.moved()
 	}

@@ -25,6 +25,9 @@ func deliver(e entry) (err error) {
 			err = errPanicked{v}
 		}
 	}()
+	if !e.to.Enabled(e.ctx, e.record.Level) {
+		return nil // Enabled of ours is a little laxer
+	}
 	return e.to.Handle(e.ctx, e.record)
 }
 

@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -25,6 +26,7 @@ const (
 // WithAttrs and WithGroup share the queue.
 type Handler struct {
 	inner slog.Handler
+	size  int // of the attributes that inner was given by WithAttrs
 	queue *queue
 }
 
@@ -40,12 +42,16 @@ type Stats struct {
 
 // New returns a Handler in front of inner. It needs no end; Flush waits for what is queued.
 func New(inner slog.Handler) *Handler {
-	return &Handler{inner: inner, queue: &queue{top: inner, idle: closed()}}
+	q := &queue{top: inner, idle: closed()}
+	q.probe()
+	return &Handler{inner: inner, queue: q}
 }
 
-// Enabled reports what the inner handler reports.
-func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
-	return h.inner.Enabled(ctx, level)
+// Enabled reports whether the inner handler may take records of this level, by
+// what it said when it was last asked: by New, and whenever a record was handed to it. It is not asked
+// here, since its answer may have to wait for the lock that a stuck Handle holds.
+func (h *Handler) Enabled(_ context.Context, level slog.Level) bool {
+	return int64(level) >= h.queue.floor.Load()
 }
 
 // Handle queues r and returns nil. It never waits for the inner handler.
@@ -55,7 +61,7 @@ func (h *Handler) Enabled(ctx context.Context, level slog.Level) bool {
 // with its values and without its end.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	fixed := slog.NewRecord(r.Time, r.Level, cut(r.Message), r.PC)
-	size := len(fixed.Message)
+	size := len(fixed.Message) + h.size
 	r.Attrs(func(a slog.Attr) bool {
 		a, n := fix(a)
 		size += n
@@ -69,15 +75,18 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 // WithAttrs returns a Handler that adds attrs, fixed as by Handle, and shares the queue.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	fixed := make([]slog.Attr, len(attrs))
+	size := h.size
 	for i, a := range attrs {
-		fixed[i], _ = fix(a)
+		var n int
+		fixed[i], n = fix(a)
+		size += n
 	}
-	return &Handler{h.inner.WithAttrs(fixed), h.queue}
+	return &Handler{h.inner.WithAttrs(fixed), size, h.queue}
 }
 
 // WithGroup returns a Handler that opens a group and shares the queue.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{h.inner.WithGroup(name), h.queue}
+	return &Handler{h.inner.WithGroup(name), h.size, h.queue}
 }
 
 // Flush waits until every record queued so far, and every one that comes meanwhile, was handed over. It returns ctx's
@@ -111,7 +120,8 @@ type entry struct {
 
 // queue is what a Handler and all derived from it share.
 type queue struct {
-	top slog.Handler // reports the gaps
+	top   slog.Handler // reports the gaps
+	floor atomic.Int64 // the least level that top takes
 
 	mu      sync.Mutex    // guards the fields below
 	entries []entry       // waiting, in order
@@ -151,10 +161,24 @@ func (q *queue) write() {
 	for batch := q.take(nil); len(batch) > 0; batch = q.take(batch) {
 		for i, e := range batch {
 			err := deliver(e)
+			q.probe()
 			batch[i] = entry{}
 			q.wrote(e, err)
 		}
 	}
+}
+
+// probe asks top which levels it takes; they may change while a program runs.
+func (q *queue) probe() {
+	floor := slog.LevelError + 4
+	defer func() {
+		_ = recover() // an Enabled that panics takes no more than it said
+		q.floor.Store(int64(floor))
+	}()
+	for floor > slog.LevelDebug-4 && q.top.Enabled(context.Background(), floor-4) {
+		floor -= 4
+	}
+	floor -= 3 // levels in between are for the inner handler to judge, when it is its turn
 }
 
 // take returns the next records, with used as room for later ones. When there are none, the goroutine is over.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -157,6 +158,72 @@ func (f failing) Handle(_ context.Context, r slog.Record) error {
 		panic("handler")
 	}
 	return io.ErrShortWrite
+}
+
+func (failing) Enabled(context.Context, slog.Level) bool { return true }
+
+// asked counts how often Enabled is asked, and panics when it may not be.
+type asked struct {
+	slog.Handler
+	level  slog.Leveler
+	closed atomic.Bool
+}
+
+func (a *asked) Enabled(_ context.Context, l slog.Level) bool {
+	if a.closed.Load() {
+		panic("asked while it may not be")
+	}
+	return l >= a.level.Level()
+}
+
+// Enabled answers without the inner handler, which is asked only on the log's
+// own goroutine, and has the last word there.
+func TestEnabled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b strings.Builder
+		var level slog.LevelVar
+		level.Set(slog.LevelInfo + 2) // between two of slog's
+		in := &asked{Handler: slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelDebug}), level: &level}
+		h := logsink.New(in)
+		log := slog.New(h)
+		in.closed.Store(true)
+		if log.Enabled(t.Context(), slog.LevelDebug) || !log.Enabled(t.Context(), slog.LevelInfo+2) || !log.Enabled(t.Context(), slog.LevelWarn) {
+			t.Error("levels are not those that the inner handler takes")
+		}
+		in.closed.Store(false)
+		log.Log(t.Context(), slog.LevelInfo+1, "too low")
+		log.Log(t.Context(), slog.LevelInfo+2, "just right")
+		synctest.Wait()
+		if got := b.String(); strings.Contains(got, "too low") || !strings.Contains(got, "just right") {
+			t.Errorf("log: %s", got)
+		}
+		level.Set(slog.LevelDebug)
+		log.Warn("one record later the new level counts")
+		synctest.Wait()
+		if !log.Enabled(t.Context(), slog.LevelDebug) {
+			t.Error("a level that was lowered is not seen")
+		}
+		in.closed.Store(true) // a panic there is the log's own trouble
+		log.Warn("again")
+		synctest.Wait()
+	})
+}
+
+// Attributes given beforehand count in the queue's size.
+func TestWithAttrsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &gate{open: make(chan struct{})}
+		h := logsink.New(slog.NewTextHandler(w, nil))
+		log := slog.New(h).With("a", strings.Repeat("x", 15<<10)).WithGroup("g").With("b", strings.Repeat("x", 15<<10))
+		for range 1000 {
+			log.Info("short")
+		}
+		if s := h.Stats(); s.Dropped < 900 {
+			t.Errorf("%+v: 1,000 records of 30 KiB fit 1 MiB", s)
+		}
+		close(w.open)
+		synctest.Wait()
+	})
 }
 
 func TestFailure(t *testing.T) {

@@ -82,6 +82,8 @@ func ParseMeta(v jsontext.Value) (Meta, *Error) {
 		switch {
 		case seen&key != 0:
 			return Meta{}, errorf(CodeInvalidParams, "_meta has %s twice", name)
+		case !ok && key == token && (value[0] == '"' || len(value) > maxID):
+			return Meta{}, errorf(CodeInvalidRequest, "%s in _meta must be %s", name, wanted)
 		case !ok:
 			return Meta{}, errorf(CodeInvalidParams, "%s in _meta must be %s", name, wanted)
 		}

@@ -31,9 +31,9 @@ func TestParseMeta(t *testing.T) {
 		{"token is an object", `{"progressToken":{}}`, "error"},
 		{"token is true", `{"progressToken":true}`, "error"},
 		{"token is a fraction", `{"progressToken":1.5}`, "error"},
-		{"token has a lone surrogate", `{"progressToken":"\udc00"}`, "error"},
-		{"token is too long", `{"progressToken":"` + strings.Repeat("x", 1025) + `"}`, "error"},
-		{"token has too many digits", `{"progressToken":` + strings.Repeat("1", 1025) + `}`, "error"},
+		{"token has a lone surrogate", `{"progressToken":"\udc00"}`, "refused"},
+		{"token is too long", `{"progressToken":"` + strings.Repeat("x", 1025) + `"}`, "refused"},
+		{"token has too many digits", `{"progressToken":` + strings.Repeat("1", 1025) + `}`, "refused"},
 		{"token twice", `{"progressToken":1,"progressToken":1}`, "error"},
 		{"token twice, escaped", `{"progressToken":1,"\u0070rogressToken":1}`, "error"},
 		{"version is a number", `{"` + p + `protocolVersion":2026}`, "error"},
@@ -52,10 +52,7 @@ func TestParseMeta(t *testing.T) {
 			got := fmt.Sprintf("token %q version %q %v caps %q client %q %q level %q", []byte(m.ProgressToken),
 				m.ProtocolVersion, m.HasProtocolVersion, []byte(m.ClientCapabilities), m.ClientName, m.ClientVersion, m.LogLevel)
 			if err != nil {
-				got = "error"
-				if err.Code != CodeInvalidParams {
-					t.Errorf("code %d", err.Code)
-				}
+				got = map[int]string{CodeInvalidParams: "error", CodeInvalidRequest: "refused"}[err.Code]
 			} else if string(m.Raw) != tt.in {
 				t.Errorf("Raw is %s", m.Raw)
 			}

@@ -24,9 +24,12 @@ var ErrClosed = errors.New("wire: writer closed")
 type Frame struct {
 	// Data is the whole frame: one JSON text in UTF-8 without a raw CR or LF,
 	// and then one LF. It may be set as late as in Begin, and is not to be
-	// touched from then until Done. What is waiting is counted by its length
-	// at Send.
+	// touched from then until Done.
 	Data []byte
+
+	// Size is counted as waiting where Data is set as late as in Begin, and is
+	// longer than Data. Zero means the length of Data.
+	Size int
 
 	// Source is told what becomes of the frame. Nil is not told.
 	Source Source
@@ -136,7 +139,7 @@ func (w *Writer) Send(f *Frame) {
 	if w.stats.WaitingFrames == 0 {
 		w.stats.LastProgress = time.Now()
 	}
-	f.state, f.size = frameWaiting, len(f.Data)
+	f.state, f.size = frameWaiting, max(len(f.Data), f.Size)
 	f.prev, f.next = w.tail, nil
 	if w.tail != nil {
 		w.tail.next = f

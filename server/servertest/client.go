@@ -94,9 +94,14 @@ func (c *Client) open(ctx context.Context) error {
 	return err
 }
 
-// Call calls a tool with arguments that marshal to an object (nil means none)
-// and waits for its result. It opens the session first if that was not done.
-// A result with IsError is not an error. When ctx ends the call is cancelled.
+// Call calls a tool and waits for its result. It takes the arguments that
+// tool.Registry.Call takes, encoded by the same rules (result.Options): any Go
+// value that encodes as a JSON object, or raw JSON as a string, []byte,
+// jsontext.Value or json.RawMessage; nil means none. They may be 256 MiB long
+// here, so that a limit of the server can be tested.
+//
+// Call opens the session first if that was not done. A result with IsError is
+// not an error. When ctx ends the call is cancelled.
 func (c *Client) Call(ctx context.Context, tool string, args any) (*Result, error) {
 	return c.CallProgress(ctx, tool, args, nil)
 }
@@ -109,7 +114,11 @@ func (c *Client) CallProgress(ctx context.Context, tool string, args any, progre
 	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
-	return c.h.CallProgress(ctx, tool, args, progress)
+	raw, err := arguments(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.h.CallProgress(ctx, tool, raw, progress)
 }
 
 // Tools lists the tools, page after page, as the server describes them. It
@@ -136,30 +145,53 @@ func (c *Client) Tools(ctx context.Context) ([]jsontext.Value, error) {
 	return tools, nil
 }
 
-// Request sends any request and waits for its raw result. It opens nothing.
-// When ctx ends the request is cancelled.
+// Request sends any request and waits for its raw result. Params are encoded
+// by the rules of result.Options, but a jsontext.Value is sent as it is; nil
+// means none. Request opens nothing. When ctx ends the request is cancelled.
 func (c *Client) Request(ctx context.Context, method string, params any) (jsontext.Value, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Request(ctx, method, params)
+	raw, err := encode(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	return c.h.Request(ctx, method, raw)
 }
 
-// Begin sends a request and does not wait for the response. It opens nothing.
-func (c *Client) Begin(r Request) (*Pending, error) { return c.h.Begin(r) }
+// Begin sends a request and does not wait for the response. Its Params are
+// encoded as those of Request. It opens nothing.
+func (c *Client) Begin(r Request) (*Pending, error) {
+	raw, err := encode(context.Background(), r.Params)
+	if err != nil {
+		return nil, err
+	}
+	r.Params = raw
+	return c.h.Begin(r)
+}
 
-// BeginCall is Begin for a tool. It opens the session first if that was not
-// done.
+// BeginCall is Begin for a tool, with arguments as those of Call. It opens the
+// session first if that was not done.
 func (c *Client) BeginCall(ctx context.Context, tool string, args any) (*Pending, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
 	if err := c.open(ctx); err != nil {
 		return nil, err
 	}
-	return c.h.Begin(Request{Method: "tools/call", Params: host.ToolParams(tool, args)})
+	raw, err := arguments(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return c.h.Begin(Request{Method: "tools/call", Params: host.ToolParams(tool, raw)})
 }
 
-// Notify sends a notification.
-func (c *Client) Notify(method string, params any) error { return c.h.Notify(method, params) }
+// Notify sends a notification, with params as those of Request.
+func (c *Client) Notify(method string, params any) error {
+	raw, err := encode(context.Background(), params)
+	if err != nil {
+		return err
+	}
+	return c.h.Notify(method, raw)
+}
 
 // Cancel sends notifications/cancelled for an id (raw JSON), whether or not
 // such a request is open; reason may be empty. An open request's Wait returns

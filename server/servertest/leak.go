@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"regexp"
+	"runtime"
 	"runtime/pprof"
 	"strconv"
 	"strings"
@@ -51,16 +53,63 @@ func (l *leaks) find() string {
 	}
 }
 
+// stacks returns the stacks of the server's goroutines, each with who started
+// it. The profile, which knows the labels, does not say that; the traces of all
+// goroutines do, and are matched by their lines of code.
 func (l *leaks) stacks() string {
 	var b bytes.Buffer
 	if err := pprof.Lookup("goroutine").WriteTo(&b, 1); err != nil {
 		return err.Error()
 	}
+	mark := strconv.Quote(leakLabel) + ":" + strconv.Quote(l.id)
 	var left []string
+	var traces map[string]string
 	for stack := range strings.SplitSeq(b.String(), "\n\n") {
-		if strings.Contains(stack, strconv.Quote(leakLabel)+":"+strconv.Quote(l.id)) {
-			left = append(left, stack)
+		if !strings.Contains(stack, mark) {
+			continue
 		}
+		if traces == nil {
+			traces = allTraces()
+		}
+		number, _, _ := strings.Cut(stack, " @ ")
+		trace, ok := traces[code(stack)]
+		switch {
+		case !ok: // it has moved on between the two
+			trace = stack
+		case number != "1":
+			trace = number + " goroutines such as " + trace
+		}
+		left = append(left, trace)
 	}
 	return strings.Join(left, "\n\n")
+}
+
+// allTraces returns the traces of all goroutines, by their lines of code.
+func allTraces() map[string]string {
+	buf := make([]byte, 1<<20)
+	for n := runtime.Stack(buf, true); n == len(buf) && n < 64<<20; n = runtime.Stack(buf, true) {
+		buf = make([]byte, 2*len(buf))
+	}
+	buf = bytes.TrimRight(buf, "\x00")
+	traces := make(map[string]string)
+	for trace := range strings.SplitSeq(strings.TrimSpace(string(buf)), "\n\n") {
+		own, _, _ := strings.Cut(trace, "\ncreated by ")
+		traces[code(own)] = trace
+	}
+	return traces
+}
+
+// place matches a line of code in a trace or a profile.
+var place = regexp.MustCompile(`\t(\S[^\t\n]*\.(?:go|s):\d+)(?: \+0x[0-9a-f]+)?(?:\n|$)`)
+
+// code is the lines of code on a stack, those of package runtime left out: the
+// profile and the traces differ in which of them they show.
+func code(stack string) string {
+	var places []string
+	for _, m := range place.FindAllStringSubmatch(stack, -1) {
+		if !strings.Contains(m[1], "/src/runtime/") {
+			places = append(places, m[1])
+		}
+	}
+	return strings.Join(places, "\n")
 }

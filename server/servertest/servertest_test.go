@@ -294,6 +294,13 @@ func (f serveFunc) Serve(ctx context.Context, r io.ReadCloser, w io.WriteCloser)
 	return f(ctx, r, w)
 }
 
+// leak starts goroutines that wait for release.
+func leak(release chan struct{}, n int) {
+	for range n {
+		go func() { <-release }()
+	}
+}
+
 // TestEndings: a test fails when its server ends badly or leaves something
 // behind.
 func TestEndings(t *testing.T) {
@@ -310,8 +317,10 @@ func TestEndings(t *testing.T) {
 		{name: "error that the test asked for", want: "",
 			serve: func(context.Context, io.ReadCloser, io.WriteCloser) error { return ended },
 			use:   func(c *Client) { c.Wait(context.Background()) }},
-		{name: "goroutine", want: "the server left goroutines behind:",
-			serve: func(context.Context, io.ReadCloser, io.WriteCloser) error { go func() { <-release }(); return nil }},
+		{name: "goroutine", want: "created by github.com/weir-mcp/weir/server/servertest.leak in goroutine ",
+			serve: func(context.Context, io.ReadCloser, io.WriteCloser) error { leak(release, 1); return nil }},
+		{name: "goroutines", want: "the server left goroutines behind:\n3 goroutines such as goroutine ",
+			serve: func(context.Context, io.ReadCloser, io.WriteCloser) error { leak(release, 3); return nil }},
 		{name: "never ends", want: "did not end although it was killed",
 			serve: func(context.Context, io.ReadCloser, io.WriteCloser) error { <-release; return nil }},
 	}
