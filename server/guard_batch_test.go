@@ -83,7 +83,7 @@ func TestBatchCancelFrees(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const members, size = 32, 1 << 20
 		s := newStage()
-		srv := s.server(server.Limits{MaxResultMemory: 4<<20 + members*size + 256<<10}, new(logBuffer)) // big reserves 4 MiB
+		srv := s.server(server.Limits{MaxResultMemory: 4<<20 + (members-1)*size + 512<<10}, new(logBuffer)) // big reserves 4 MiB
 		c := servertest.Config{Protocol: "2025-03-26"}.NewInMemory(t, srv)
 		initialize(t, c)
 		plug(t, c)
@@ -149,9 +149,9 @@ func TestBatchModern(t *testing.T) {
 func TestMediaMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage()
-		tool.Add(&s.tools, tool.Info{Name: "image", Description: "returns 1 MiB of image"},
+		tool.Add(&s.tools, tool.Info{Name: "image", Description: "returns an image of 1 MiB as it is sent"},
 			func(context.Context, *tool.Request, none) (result.Result, error) {
-				return result.Image("image/png", make([]byte, 1<<20)), nil
+				return result.Image("image/png", make([]byte, 768<<10)), nil
 			})
 		c := servertest.NewInMemory(t, s.server(server.Limits{MaxResultMemory: 1 << 20}, new(logBuffer)))
 		initialize(t, c)
@@ -237,7 +237,11 @@ func TestRegularInput(t *testing.T) {
 					s := newStage()
 					srv := s.server(limits, new(logBuffer))
 					c := servertest.Config{Protocol: "2025-03-26", AllowFaults: true}.NewInMemory(t, regularServer{srv}) // it does not know the ids
-					initialize(t, c)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)                                         // no answer is one that was lost
+					defer cancel()
+					if _, err := c.Initialize(ctx, ""); err != nil {
+						t.Fatal(err)
+					}
 					c.Pause()
 					var input strings.Builder
 					const lines = 60
@@ -258,8 +262,6 @@ func TestRegularInput(t *testing.T) {
 					c.CloseInput()
 					synctest.Wait()
 					c.Resume()
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
 					if err := c.Wait(ctx); err != nil {
 						t.Fatalf("Serve: %v", err)
 					}
@@ -281,4 +283,20 @@ func TestRegularInput(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRegularSubscriptions holds the same for subscriptions.
+func TestRegularSubscriptions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := newStage().server(server.Limits{ControlMemory: 100}, new(logBuffer))
+		c := servertest.NewInMemory(t, regularServer{srv})
+		plug(t, c)
+		for i := range 20 {
+			listen(t, c, fmt.Sprint(9000+i))
+		}
+		c.Resume()
+		if n := notices(c, "notifications/subscriptions/acknowledged", ""); n != 20 {
+			t.Errorf("%d of 20 acknowledged, %d discarded", n, srv.Metrics().Discarded)
+		}
+	})
 }

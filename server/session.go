@@ -88,6 +88,7 @@ func newSession(srv *Server, ctx context.Context, r io.ReadCloser, w io.WriteClo
 		level:    severityOff,
 	}
 	se.room.L = &se.mu
+	se.out.Stall = se.limits.StallWarning
 	return se
 }
 
@@ -152,9 +153,7 @@ func (se *session) replyLocked(b *batch, data []byte) bool {
 	if b != nil && !se.controlFitsLocked(data) {
 		b.flushLocked() // what is full may be this batch's own
 	}
-	for se.regular && !se.controlFitsLocked(data) && !se.over {
-		se.room.Wait()
-	}
+	se.awaitControlLocked(data)
 	if !se.controlFitsLocked(data) {
 		se.counts.discarded++
 		// Once a stall, not once a request.
@@ -186,6 +185,13 @@ const controlOverhead = 256
 // One that is larger than the whole is let in alone.
 func (se *session) controlFitsLocked(data []byte) bool {
 	return se.control+len(data)+controlOverhead <= se.limits.ControlMemory || se.control == 0
+}
+
+// awaitControlLocked waits for room where stdin is a regular file.
+func (se *session) awaitControlLocked(data []byte) {
+	for se.regular && !se.controlFitsLocked(data) && !se.over {
+		se.room.Wait()
+	}
 }
 
 // A controlFrame gives its bytes back to ControlMemory when it is written.

@@ -146,6 +146,11 @@ func (se *session) hostGone(inputEnded bool) error {
 		return nil
 	}
 	select {
+	case <-se.readDone: // it may be as old as the end of grace
+		return nil
+	default:
+	}
+	select {
 	case <-se.readDone:
 		return nil
 	case <-grace.C:

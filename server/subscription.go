@@ -65,6 +65,7 @@ func (se *session) listen(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "too many subscriptions: 64 are open; cancel one first"})
 		return
 	}
+	se.awaitControlLocked(ack)
 	if se.controlFitsLocked(ack) {
 		se.subs[q.ID.Key] = sub
 		se.control += len(ack) + controlOverhead

@@ -30,6 +30,13 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(fakeEnv) {
 	case "":
 		goleak.VerifyTestMain(m)
+	case "end":
+	case "shut":
+		os.Stdin.Close()
+		fmt.Fprintln(os.Stderr, "shut")
+		time.Sleep(100 * time.Millisecond)
+	case "echo":
+		io.Copy(os.Stdout, os.Stdin)
 	case "deaf":
 		fmt.Fprintln(os.Stderr, "deaf")
 		time.Sleep(time.Minute)

@@ -55,6 +55,7 @@ type Metrics struct {
 	Sent          int64         // bytes that stdin has taken
 	Unsent        int           // bytes that wait for it now
 	PeakUnsent    int           // the most that ever waited
+	UnsentSince   time.Time     // when stdin last took a byte, or the first of those that wait came
 	Exit          *Exit         // nil while the server lives
 	LastReceived  time.Time     // when bytes came last; the start when none came
 	FramesDropped int           // no longer kept for Frames
@@ -111,7 +112,7 @@ func (h *Host) Metrics() Metrics {
 	m.QueueWait, m.LongestWait = h.queue.wait, h.queue.waitMax
 	h.queue.mu.Unlock()
 	h.w.mu.Lock()
-	m.Sent, m.Unsent, m.PeakUnsent = h.w.sent, h.w.waiting, h.w.peak
+	m.Sent, m.Unsent, m.PeakUnsent, m.UnsentSince = h.w.sent, h.w.waiting, h.w.peak, h.w.progress
 	h.w.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -8,6 +8,7 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -111,6 +112,57 @@ func TestExit(t *testing.T) {
 	}
 	if d := h.Diagnose(); !strings.Contains(d, "ended (exit status 7)") {
 		t.Error(d)
+	}
+}
+
+// TestEnds: what a request is told of a server that has ended: how, and at which
+// point.
+func TestEnds(t *testing.T) {
+	h := startChild(t, Config{}, "end")
+	if _, err := h.Open(soon(t)); fmt.Sprint(err) != "host: the session has ended: the server ended with exit status 0 before it answered initialize" {
+		t.Errorf("Open: %v", err)
+	}
+	<-h.Done()
+	if _, err := h.Request(soon(t), "ping", nil); fmt.Sprint(err) != "host: the session has ended: the server ended with exit status 0 before ping was sent" {
+		t.Errorf("a request after that: %v", err)
+	}
+
+	h = startChild(t, Config{}, "shut") // closes its stdin, then ends
+	if err := h.AwaitStderr(soon(t), "shut"); err != nil {
+		t.Fatal(err)
+	}
+	for err := error(nil); err == nil; err = h.Notify("notifications/x", nil) { // until a write has failed
+	}
+	if _, err := h.Request(soon(t), "ping", nil); !errors.Is(err, ErrEnded) || !strings.Contains(err.Error(), "the server ended with exit status 0 before ping was sent") {
+		t.Errorf("a request to a server that does not read: %v", err)
+	}
+
+	h = inProcess(t, Config{})
+	h.CloseInput()
+	if _, err := h.Request(soon(t), "ping", nil); !errors.Is(err, errInputClosed) {
+		t.Errorf("a request after CloseInput: %v", err)
+	}
+	<-h.Done()
+	if _, err := h.Request(soon(t), "ping", nil); fmt.Sprint(err) != "host: the session has ended: Serve returned nil before ping was sent" {
+		t.Errorf("a request after Serve: %v", err)
+	}
+}
+
+// TestEcho: a program that returns what it reads is not taken for a server that
+// refuses.
+func TestEcho(t *testing.T) {
+	for _, protocol := range []string{LatestLegacy, LatestModern} {
+		h := startChild(t, Config{Protocol: protocol}, "echo")
+		if _, err := h.Open(soon(t)); !errors.Is(err, ErrEcho) {
+			t.Errorf("%s: Open: %v", protocol, err)
+		}
+		f, err := h.Next(soon(t), 0)
+		if err != nil || f.Faults != FaultEcho || f.Faults.String() != "our own request, sent back" {
+			t.Errorf("%s: faults %v, %v", protocol, f.Faults, err)
+		}
+		if err := h.Close(); err != nil {
+			t.Errorf("%s: Close: %v", protocol, err)
+		}
 	}
 }
 

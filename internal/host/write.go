@@ -60,7 +60,7 @@ func (w *writer) send(o *outgoing) error {
 	case w.waiting > 0 && w.waiting+len(o.data) > w.limit:
 		return ErrUnsent
 	}
-	if len(w.queue) == 0 {
+	if w.waiting == 0 {
 		w.progress = time.Now()
 	}
 	w.queue = append(w.queue, o)

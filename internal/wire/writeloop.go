@@ -29,11 +29,9 @@ type WriterStats struct {
 	// not zero, the time since then is how long the host has stood still.
 	LastProgress time.Time
 
-	// Pause is how long the stream last stood still for a tenth of a second or
-	// more while something waited, and Resumed when it moved again; zero if it
-	// never did.
-	Pause   time.Duration
-	Resumed time.Time
+	// Pause is how long the stream last stood still for Writer.Stall or more
+	// while something waited; zero if it never did.
+	Pause time.Duration
 
 	Err error // what ended the writer; nil while it lives
 }
@@ -248,8 +246,8 @@ func (w *Writer) progress(n int) {
 	w.writing = now
 	if n > 0 {
 		w.stats.Bytes += int64(n)
-		if pause := now.Sub(w.stats.LastProgress); pause >= 100*time.Millisecond {
-			w.stats.Pause, w.stats.Resumed = pause, now
+		if pause := now.Sub(w.stats.LastProgress); pause >= max(w.Stall, time.Millisecond) {
+			w.stats.Pause = pause
 		}
 		w.stats.LastProgress = now
 		w.countLocked(0, -n)

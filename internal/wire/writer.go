@@ -89,6 +89,10 @@ type PartialWriter interface {
 // All methods may be called at any time by any goroutine; from a Source, all but
 // Flush.
 type Writer struct {
+	// Stall is how long a pause of the stream has to be to be kept in the
+	// counters. Set it before the first Send; zero means a millisecond.
+	Stall time.Duration
+
 	dst     io.Writer
 	partial PartialWriter // dst, if it is one
 

@@ -71,6 +71,9 @@ func (l *leaks) stacks() string {
 		if traces == nil {
 			traces = allTraces()
 		}
+		if strings.HasPrefix(stack, "goroutine profile: ") {
+			_, stack, _ = strings.Cut(stack, "\n")
+		}
 		number, _, _ := strings.Cut(stack, " @ ")
 		trace, ok := traces[code(stack)]
 		switch {
