@@ -41,8 +41,9 @@ type Scope interface {
 // a number that is decoded into an any loses digits.
 type Codec[P any] struct {
 	// Key signs the tokens. It should hold 32 random bytes or more, and must
-	// not change while the Codec is in use. Nil or empty means the key of the
-	// process; see the package comment.
+	// not change while the Codec is in use; one shorter than MinKey is refused
+	// by Encode and Decode. Nil or empty means the key of the process; see the
+	// package comment.
 	Key []byte
 
 	// MaxAge is how long a token is good, to the millisecond. Zero or less
@@ -72,11 +73,15 @@ const (
 var encoding = base64.RawURLEncoding.Strict()
 
 // Encode seals p for s. The token has at most MaxLen bytes; a position that
-// does not fit is refused with [ErrTooLong]. Other errors mean that s is nil or
-// that p cannot be stored as JSON.
+// does not fit is refused with [ErrTooLong]. Other errors mean that s is nil,
+// that the key is too short, or that p cannot be stored as JSON.
 func (c Codec[P]) Encode(s Scope, p P) (string, error) {
 	if s == nil {
 		return "", errScope
+	}
+	key, err := c.key()
+	if err != nil {
+		return "", err
 	}
 	maxAge := c.MaxAge
 	if maxAge <= 0 {
@@ -91,7 +96,7 @@ func (c Codec[P]) Encode(s Scope, p P) (string, error) {
 	b = binary.AppendUvarint(b, uint64(time.Now().Add(maxAge).UnixMilli()))
 	b = newBinding[P](s).append(b)
 	b = append(b, position...)
-	b = append(b, c.seal(b)...)
+	b = append(b, seal(key, b)...)
 	if encoding.EncodedLen(len(b)) > MaxLen {
 		return "", ErrTooLong
 	}
@@ -100,9 +105,15 @@ func (c Codec[P]) Encode(s Scope, p P) (string, error) {
 
 // Decode opens a token that Encode made for the same scope, type and key. The
 // empty token means the start: Decode returns the zero P for it. A token that
-// is refused gives one of the errors above, and the zero P.
+// is refused gives one of the errors above, and the zero P. A key that is too
+// short is an error for every token, the empty one too, so that it is found at
+// the first call.
 func (c Codec[P]) Decode(s Scope, token string) (P, error) {
 	var zero P
+	key, err := c.key()
+	if err != nil {
+		return zero, err
+	}
 	if token == "" {
 		return zero, nil
 	}
@@ -118,7 +129,7 @@ func (c Codec[P]) Decode(s Scope, token string) (P, error) {
 	}
 	want := newBinding[P](s)
 	switch {
-	case !hmac.Equal(t.seal, c.seal(t.signed)):
+	case !hmac.Equal(t.seal, seal(key, t.signed)):
 		return zero, ErrKey
 	case t.tool != want.tool:
 		return zero, ErrTool
@@ -136,12 +147,8 @@ func (c Codec[P]) Decode(s Scope, token string) (P, error) {
 	return p, nil
 }
 
-// seal signs b with the codec's key.
-func (c Codec[P]) seal(b []byte) []byte {
-	key := c.Key
-	if len(key) == 0 {
-		key = processKey
-	}
+// seal signs b with the key.
+func seal(key, b []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("weir cursor\x00"))
 	h.Write(b)

@@ -34,7 +34,10 @@ func TestMain(m *testing.M) {
 	}
 	var c Codec[position]
 	if token == "" {
-		token, _ = c.Encode(scope{tool: "grep"}, position{Path: "a", Line: 7})
+		token, err := c.Encode(scope{tool: "grep"}, position{Path: "a", Line: 7})
+		if err != nil {
+			token = err.Error()
+		}
 		os.Stdout.WriteString(token)
 		return
 	}
@@ -165,7 +168,7 @@ func TestStart(t *testing.T) {
 
 // case 71: the size of a token is bounded, to the byte.
 func TestTooLong(t *testing.T) {
-	c := Codec[string]{Key: []byte("k")}
+	c := Codec[string]{Key: []byte("a key of the test")}
 	longest := 0
 	for n := range MaxLen {
 		token, err := c.Encode(grep, strings.Repeat("x", n))
@@ -286,10 +289,39 @@ func TestProcessKey(t *testing.T) {
 	if got := child(child("")); got != ErrKey.Error() {
 		t.Errorf("with two random keys: %q", got)
 	}
+	if got := child(child("", keyVariable+"=")); got != ErrKey.Error() {
+		t.Errorf("with an empty key, which is none: %q", got)
+	}
+	// A short key is refused, and not shown.
+	token := child("", key)
+	for _, short := range []string{"abc", "fifteen-bytes-l"} {
+		for _, got := range []string{child("", keyVariable+"="+short), child(token, keyVariable+"="+short)} {
+			if !strings.Contains(got, keyVariable+" is shorter than 16 bytes") || strings.Contains(got, short) {
+				t.Errorf("with the key %q: %q", short, got)
+			}
+		}
+	}
+	if got := child(child("", keyVariable+"=sixteen-bytes-lo"), keyVariable+"=sixteen-bytes-lo"); got != "a" {
+		t.Errorf("with a key of %d bytes: %q", MinKey, got)
+	}
+}
+
+// A short key of the codec's own is refused too, at the first call already.
+func TestShortKey(t *testing.T) {
+	for n := range MinKey + 2 {
+		c := Codec[position]{Key: bytes.Repeat([]byte("k"), n)}
+		bad := n > 0 && n < MinKey
+		if _, err := c.Encode(grep, position{}); (err == errShortKey) != bad {
+			t.Errorf("%d bytes: Encode: %v", n, err)
+		}
+		if _, err := c.Decode(grep, ""); (err == errShortKey) != bad {
+			t.Errorf("%d bytes: Decode: %v", n, err)
+		}
+	}
 }
 
 func FuzzDecode(f *testing.F) {
-	c := Codec[position]{Key: []byte("k")}
+	c := Codec[position]{Key: []byte("a key of the test")}
 	token, _ := c.Encode(grep, position{Path: "a", Line: 7})
 	f.Add(token)
 	f.Add("")

@@ -13,6 +13,8 @@
 // variable WEIR_CURSOR_KEY, which this package takes out of the environment
 // when it is initialised, so that child processes do not inherit it. (What the
 // system shows of the process's initial environment, such as /proc/self/environ,
-// cannot be changed.) Without the variable the key is random, and tokens are
-// good until the process ends.
+// cannot be changed.) The bytes of the value are the key as they are: 32 random
+// ones in hexadecimal or base64 are good. One shorter than [MinKey] is refused by
+// Encode and Decode. Without the variable, or with an empty one, the key is
+// random, and tokens are good until the process ends.
 package cursor

@@ -3,7 +3,10 @@
 
 package cursor
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // again ends every text: a model reads it, and has no other way to go on.
 const again = "; start again without cursor"
@@ -34,5 +37,10 @@ var (
 	ErrTooLong = errors.New("cursor: longer than 512 bytes" + again)
 )
 
-// errScope is an author's mistake.
-var errScope = errors.New("cursor: the scope is nil")
+// What no other call can put right: mistakes of an author, or of who set the
+// variable.
+var (
+	errScope         = errors.New("cursor: the scope is nil")
+	errShortKey      = fmt.Errorf("cursor: Codec.Key is shorter than %d bytes", MinKey)
+	errShortVariable = fmt.Errorf("cursor: the environment variable %s is shorter than %d bytes: the server has to be started with a longer key, or without one", keyVariable, MinKey)
+)

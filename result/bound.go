@@ -4,6 +4,7 @@
 package result
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -24,7 +25,7 @@ import (
 //	artifacts                 handles under which a [Store] keeps texts in full
 //	mediaBytes, mediaBlocks   media, in bytes before base64
 //	structuredBytes           size of the refused structured content, as encoded
-//	blocks                    content blocks past Budget.Items
+//	blocks                    content blocks that one block tells of instead
 //	meta                      values of _meta
 const TruncatedKey = "weir/truncated"
 
@@ -44,19 +45,23 @@ type truncated struct {
 //
 //   - Structured becomes compact JSON. When that is over b.Bytes the result
 //     becomes an error that names its size, the limit and r.Hint.
+//   - A [Page] in a result with IsError set is what there was before a failure:
+//     both forms say that there may be more.
 //   - Text over b.Bytes becomes its head and its tail with a marker between
 //     them that says how much is missing. Long blocks give way before short
 //     ones. With a Store the whole text is put there, and the marker says how
 //     to read it; nil means there is none.
+//   - Blocks that are too many for that, as those past b.Items are, are left
+//     out, and one text says how many. The first ones stay, and so does media.
 //   - Media over b.Media becomes a short text, and so does a link that is over
-//     its share of b.Bytes. Blocks past b.Items are left out and counted.
+//     b.Bytes by itself.
 //   - _meta values become compact JSON; those past b.Bytes are left out.
 //
 // Whatever is left out is also said in numbers in _meta, under [TruncatedKey].
 //
 // Bound looks at ctx at least every 64 KiB and returns its cause when it has
 // ended. Any other error is an author's mistake: something in r cannot be
-// encoded.
+// encoded, or has annotations that the protocol does not know.
 func Bound(ctx context.Context, r Result, b Budget, s Store) (Result, error) {
 	b = b.WithDefaults(Budget{})
 	f := fitter{ctx: ctx, budget: b, store: s, hint: r.Hint}
@@ -82,7 +87,7 @@ func small(r Result, b Budget) bool {
 		return false
 	}
 	t, ok := r.Content[0].(TextContent)
-	return ok && t.Meta == nil && len(t.Text) <= b.Bytes/len(`\u0000`)
+	return ok && t.Meta == nil && t.Annotations == nil && len(t.Text) <= b.Bytes/len(`\u0000`)
 }
 
 // A fitter is one use of Bound.
@@ -99,9 +104,14 @@ func (f *fitter) structured(r *Result) error {
 	if r.Structured == nil {
 		return nil
 	}
+	page, isPage := r.Structured.(pageForm)
+	if isPage && r.IsError {
+		page, r.Content = page.failed(r.Content)
+		r.Structured = page
+	}
 	var v jsontext.Value
-	if done, ok := r.Structured.(encoded); ok && len(done) <= f.budget.Bytes {
-		v = jsontext.Value(done)
+	if isPage && len(page.json) <= f.budget.Bytes {
+		v = jsontext.Value(page.json)
 	} else {
 		var err error
 		v, err = Marshal(f.ctx, r.Structured, f.budget.Bytes)
@@ -122,24 +132,32 @@ func (f *fitter) structured(r *Result) error {
 }
 
 // refuse makes an error of r, whose structured content is too large. What the
-// author gave as text stays behind the reason.
+// author gave as text stays behind the reason, unless it is one itself.
 func (f *fitter) refuse(r *Result, large *TooLargeError) {
 	f.cut.StructuredBytes = large.Size
 	text := fmt.Sprintf("The result is too large to return: its structured content is %s, the limit is %s bytes. To get less, %s.",
 		large.size(), comma(int64(large.Limit)), f.advice())
 	r.Structured = nil
+	reason := []Content{TextContent{Text: text}}
+	if r.IsError {
+		r.Content = slices.Concat(r.Content, reason)
+		return
+	}
 	r.IsError = true
-	r.Content = append([]Content{TextContent{Text: text}}, r.Content...)
+	r.Content = slices.Concat(reason, r.Content)
 }
 
 // advice is what the author, or else this package, tells a caller who wants
 // less.
 func (f *fitter) advice() string {
-	if f.hint != "" {
-		return f.hint
-	}
-	return "call again with a narrower query, a smaller range or a lower limit"
+	return cmp.Or(quote.Cut(f.hint, maxHint), generalHint)
 }
+
+// generalHint tells how to get less of any tool.
+const generalHint = "narrow the arguments"
+
+// maxHint is the most of Result.Hint that is used, so that there is room for it.
+const maxHint = 256
 
 // content fits the blocks: their number, then their media, then their text.
 func (f *fitter) content(r *Result) error {
@@ -147,21 +165,17 @@ func (f *fitter) content(r *Result) error {
 	if err != nil {
 		return err
 	}
-	if n := len(blocks) - f.budget.Items; n > 0 {
-		f.cut.Blocks = int64(n) + 1
-		blocks[f.budget.Items-1] = TextContent{Text: fmt.Sprintf("[%s left out here, past the limit of %s. To see them, %s.]",
-			count(f.cut.Blocks, "content block"), comma(int64(f.budget.Items)), f.advice())}
-		blocks = blocks[:f.budget.Items]
+	var rest []Content
+	if len(blocks) > f.budget.Items { // the last one tells of the rest
+		blocks, rest = blocks[:f.budget.Items-1], blocks[f.budget.Items-1:]
 	}
 	f.media(blocks)
-	if err := f.texts(blocks); err != nil {
-		return err
-	}
-	r.Content = blocks
-	return nil
+	r.Content, err = f.blocks(blocks, rest)
+	return err
 }
 
-// values copies the blocks, with pointers followed.
+// values copies the blocks, with pointers followed, and checks what a host
+// would not take.
 func values(in []Content) ([]Content, error) {
 	out := slices.Clone(in)
 	for i, c := range out {
@@ -178,6 +192,9 @@ func values(in []Content) ([]Content, error) {
 			out[i] = *c
 		case *EmbeddedContent:
 			out[i] = *c
+		}
+		if err := annotations(out[i]).check(); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

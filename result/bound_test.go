@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -137,6 +138,36 @@ func TestBoundRaw(t *testing.T) {
 	}
 }
 
+// Annotations that a host would not take, a number that is not JSON above all,
+// are an author's mistake, in a block of any kind.
+func TestBoundAnnotations(t *testing.T) {
+	kinds := func(a *Annotations) []Content {
+		return []Content{
+			TextContent{Text: "t", Annotations: a}, &TextContent{Annotations: a}, ImageContent{Annotations: a},
+			AudioContent{Annotations: a}, LinkContent{Annotations: a}, EmbeddedContent{Annotations: a},
+		}
+	}
+	for _, a := range []*Annotations{
+		{Priority: ptr(math.NaN())}, {Priority: ptr(math.Inf(1))}, {Priority: ptr(math.Inf(-1))},
+		{Priority: ptr(1.0000001)}, {Priority: ptr(-1e-9)}, {Audience: []string{"user", "model"}}, {Audience: []string{""}},
+	} {
+		for _, c := range kinds(a) {
+			if _, err := Bound(t.Context(), Result{Content: []Content{c}}, Budget{}, nil); err == nil {
+				t.Errorf("%T with %+v passed", c, a)
+			}
+			e := Encoding{Protocol: "2025-11-25"}
+			if _, err := e.Append(t.Context(), nil, Result{Content: []Content{c}}); err == nil && a.Priority != nil && math.IsNaN(*a.Priority) {
+				t.Errorf("%T with %+v was encoded", c, a)
+			}
+		}
+	}
+	for _, a := range []*Annotations{{}, {Priority: ptr(0.0)}, {Priority: ptr(1.0)}, {Audience: []string{"assistant", "user"}}} {
+		if _, err := Bound(t.Context(), Result{Content: kinds(a)}, Budget{}, nil); err != nil {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
 // Structured content that is too large becomes an error that names size, limit
 // and what to ask for instead; it is not built.
 func TestBoundStructuredTooLarge(t *testing.T) {
@@ -166,7 +197,7 @@ func TestBoundStructuredTooLarge(t *testing.T) {
 	}
 	quotes := strings.Repeat(`"`, 16000)
 	out = bound(t, JSON(quotes), Budget{}, nil)
-	if out.IsError || !strings.Contains(texts(out)[0], "the structured content is whole") || len(out.Structured.(jsontext.Value)) != 32002 {
+	if out.IsError || !strings.Contains(texts(out)[0], "left out here; the structured content is whole; if you cannot see it, narrow the arguments …]") || len(out.Structured.(jsontext.Value)) != 32002 {
 		t.Errorf("structured content of %d bytes: %.300q", len(out.Structured.(jsontext.Value)), texts(out))
 	}
 }
@@ -214,7 +245,7 @@ func TestBoundItems(t *testing.T) {
 	}
 	out := bound(t, r, Budget{}, nil)
 	got := texts(out)
-	if len(got) != 1000 || !strings.HasPrefix(got[999], "[501 content blocks left out here, past the limit of 1,000.") {
+	if len(got) != 1000 || got[999] != "[501 more content blocks, 501 bytes, left out; to see them, narrow the arguments]" {
 		t.Errorf("%d blocks, the last %q", len(got), got[len(got)-1])
 	}
 	if cut := cutMeta(t, out); cut.Blocks != 501 {
@@ -291,7 +322,7 @@ func TestBoundStore(t *testing.T) {
 		t.Error("what is whole was put into the store")
 	}
 	out = bound(t, Text(long), Budget{}, &store{err: errors.New("full")})
-	if got := texts(out)[0]; !strings.Contains(got, "left out here; to see it, call again") {
+	if got := texts(out)[0]; !strings.Contains(got, "left out here; to see it, narrow the arguments ") {
 		t.Errorf("got %.200q", got[strings.Index(got, "[…"):])
 	}
 }

@@ -3,6 +3,8 @@
 
 package result
 
+import "fmt"
+
 // Content is one block of a result: [TextContent], [ImageContent],
 // [AudioContent], [LinkContent] or [EmbeddedContent]. No other package can add
 // a kind. The shapes are those of ContentBlock in the protocol's schema.
@@ -13,16 +15,50 @@ type Content interface {
 // Annotations tell a host how to use a block. They are hints; hosts may ignore
 // them. The zero value says nothing.
 type Annotations struct {
-	// Audience holds "user", "assistant" or both. Empty means not stated.
+	// Audience holds "user", "assistant" or both; [Bound] refuses others. Empty
+	// means not stated.
 	Audience []string
 
-	// Priority is from 0 (entirely optional) to 1 (required). Nil means not
-	// stated.
+	// Priority is from 0 (entirely optional) to 1 (required); [Bound] refuses
+	// what is not. Nil means not stated.
 	Priority *float64
 
 	// LastModified is an ISO 8601 time such as "2025-01-12T15:00:58Z". Empty
 	// means not stated.
 	LastModified string
+}
+
+// check returns what the protocol's schema has against a.
+func (a *Annotations) check() error {
+	if a == nil {
+		return nil
+	}
+	for _, role := range a.Audience {
+		if role != "user" && role != "assistant" {
+			return fmt.Errorf(`result: the audience %q is neither "user" nor "assistant"`, role)
+		}
+	}
+	if p := a.Priority; p != nil && !(*p >= 0 && *p <= 1) { // nor is NaN
+		return fmt.Errorf("result: the priority %v is not from 0 to 1", *p)
+	}
+	return nil
+}
+
+// annotations returns those of a block. Nil means none.
+func annotations(c Content) *Annotations {
+	switch c := c.(type) {
+	case TextContent:
+		return c.Annotations
+	case ImageContent:
+		return c.Annotations
+	case AudioContent:
+		return c.Annotations
+	case LinkContent:
+		return c.Annotations
+	case EmbeddedContent:
+		return c.Annotations
+	}
+	return nil
 }
 
 // TextContent is plain text. Invalid UTF-8 in it is sent as U+FFFD.

@@ -34,7 +34,7 @@ func Example() {
 	fmt.Println(r.Content[0].(result.TextContent).Text)
 	fmt.Println(r.Structured)
 	// Output:
-	// Returned 2 matches. Use cursor "line-30" to continue, or add a narrower path or query.
+	// Returned 2 matches. Use cursor "line-30" to continue, or narrow the arguments.
 	// a.go:10
 	// a.go:20
 	// {"truncated":true,"nextCursor":"line-30","items":[{"path":"a.go","line":10},{"path":"a.go","line":20}]}
@@ -55,8 +55,8 @@ func ExampleBound() {
 	}
 	fmt.Println(r.Meta[result.TruncatedKey])
 	// Output:
-	// [… 8,208 of 9,000 bytes (912 lines) left out here; to see it, call again with a narrower query, a smaller range or a lower limit …]
-	// {"textBytes":8208,"textTotal":9000}
+	// [… 8,172 of 9,000 bytes (908 lines) left out here; to see it, narrow the arguments …]
+	// {"textBytes":8172,"textTotal":9000}
 }
 
 func ExampleEncoding_Append() {

@@ -54,16 +54,18 @@ type Page[T any] struct {
 	// there is nothing to read on, and it is then left out.
 	NextCursor string
 
-	// Noun names the items in the summary, in the plural, such as "matching
-	// records". Empty means "items". At most 64 bytes are used.
+	// Noun names the items in the summary, in the English plural, such as
+	// "matching records"; for a single item its ending is taken off. Empty means
+	// "items". At most 64 bytes are used.
 	Noun string
 
 	// Sorted tells the order of the items, such as "by update time". Empty
 	// means that the summary does not mention it. At most 64 bytes are used.
 	Sorted string
 
-	// Hint tells what else to do about a page that is full. Empty means "add a
-	// narrower path or query". At most 128 bytes are used.
+	// Hint tells what else to do about a page that is full, such as "use a
+	// narrower path". Empty means "narrow the arguments". At most 128 bytes are
+	// used.
 	Hint string
 
 	// Line returns an item's line in the text form, without a line break at its
@@ -228,6 +230,10 @@ func (p *Page[T]) Err() error {
 
 // Result returns the page as it stands; it may be called again. Neither form is
 // larger than the budget. The structured form is there as JSON already.
+//
+// In a result with IsError set, as Weir makes of one that a handler returns
+// beside an error, the page is the output before a failure: [Bound] then has
+// both forms say that there may be more.
 func (p *Page[T]) Result() Result {
 	p.begin()
 	if err := p.Err(); err != nil {

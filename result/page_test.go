@@ -73,13 +73,13 @@ func TestPageSummary(t *testing.T) {
 		structured string
 	}{
 		{"design", Page[string]{Noun: "matching records", Sorted: "by update time", NextCursor: "abc"}, 2, 4382, false,
-			`Returned 2 of 4,382 matching records. Results are sorted by update time. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`Returned 2 of 4,382 matching records. Results are sorted by update time. Use cursor "abc" to continue, or narrow the arguments.`,
 			`{"truncated":true,"nextCursor":"abc","totalEstimate":4382,"items":["a","a"]}`},
 		{"all", Page[string]{}, 2, 2, false,
 			`Returned 2 of 2 items.`,
 			`{"truncated":false,"totalEstimate":2,"items":["a","a"]}`},
 		{"no total", Page[string]{}, 1, -1, false,
-			`Returned 1 items. There are no more.`,
+			`Returned 1 item. There are no more.`,
 			`{"truncated":false,"items":["a"]}`},
 		{"none", Page[string]{Noun: "matches"}, 0, -1, false,
 			`Returned 0 matches. There are no more.`,
@@ -88,19 +88,19 @@ func TestPageSummary(t *testing.T) {
 			`Returned 0 of 0 matches.`,
 			`{"truncated":false,"totalEstimate":0,"items":[]}`},
 		{"hint", Page[string]{NextCursor: "abc", Hint: "name a file"}, 1, -1, false,
-			`Returned 1 items. Use cursor "abc" to continue, or name a file.`,
+			`Returned 1 item. Use cursor "abc" to continue, or name a file.`,
 			`{"truncated":true,"nextCursor":"abc","items":["a"]}`},
 		{"end of a log", Page[string]{NextCursor: "abc", Noun: "lines"}, 1, -1, true,
-			`Returned 1 lines. This is the current end. Use cursor "abc" to read what comes later.`,
+			`Returned 1 line. This is the current end. Use cursor "abc" to read what comes later.`,
 			`{"truncated":false,"nextCursor":"abc","items":["a"]}`},
 		{"full", Page[string]{NextCursor: "abc", Budget: Budget{Items: 3}}, 9, -1, false,
-			`Returned 3 items. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`Returned 3 items. Use cursor "abc" to continue, or narrow the arguments.`,
 			`{"truncated":true,"nextCursor":"abc","items":["a","a","a"]}`},
 		{"full, not the end of a log", Page[string]{NextCursor: "abc", Budget: Budget{Items: 1}}, 9, -1, true,
-			`Returned 1 items. Use cursor "abc" to continue, or add a narrower path or query.`,
+			`Returned 1 item. Use cursor "abc" to continue, or narrow the arguments.`,
 			`{"truncated":true,"nextCursor":"abc","items":["a"]}`},
 		{"full without a cursor", Page[string]{Budget: Budget{Items: 1}}, 9, -1, false,
-			`Returned 1 items. The page is full: add a narrower path or query.`,
+			`Returned 1 item. The page is full: narrow the arguments.`,
 			`{"truncated":true,"items":["a"]}`},
 		{"exactly full", Page[string]{Budget: Budget{Items: 3}}, 3, 3, false,
 			`Returned 3 of 3 items.`,
@@ -109,10 +109,10 @@ func TestPageSummary(t *testing.T) {
 			Query string   `json:"query"`
 			Globs []string `json:"globs"`
 		}{Query: "x"}}, 1, 1, false,
-			`Returned 1 of 1 items.`,
+			`Returned 1 of 1 item.`,
 			`{"truncated":false,"totalEstimate":1,"query":"x","globs":[],"items":["a"]}`},
 		{"empty extra", Page[string]{Extra: struct{}{}}, 1, 1, false,
-			`Returned 1 of 1 items.`,
+			`Returned 1 of 1 item.`,
 			`{"truncated":false,"totalEstimate":1,"items":["a"]}`},
 	}
 	for _, tt := range tests {
@@ -205,8 +205,8 @@ func TestPageFirst2KB(t *testing.T) {
 func TestPageModes(t *testing.T) {
 	for mode, want := range map[TextMode]string{
 		TextJSON:    `{"truncated":true,"nextCursor":"c","items":[{"n":1,"body":"b"}]}`,
-		TextSummary: `Returned 1 items. Use cursor "c" to continue, or add a narrower path or query.`,
-		TextLines:   "Returned 1 items. Use cursor \"c\" to continue, or add a narrower path or query.\n" + `{"n":1,"body":"b"}`,
+		TextSummary: `Returned 1 item. Use cursor "c" to continue, or narrow the arguments.`,
+		TextLines:   "Returned 1 item. Use cursor \"c\" to continue, or narrow the arguments.\n" + `{"n":1,"body":"b"}`,
 	} {
 		p := Page[row]{Text: mode, NextCursor: "c"}
 		p.Add(row{1, "b"})

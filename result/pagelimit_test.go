@@ -182,13 +182,15 @@ func TestPageBrim(t *testing.T) {
 func TestLongestSummary(t *testing.T) {
 	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
 	for _, hint := range []string{"x", strings.Repeat("h", 128)} {
-		for _, more := range []bool{false, true} {
+		for n := range 4 {
+			more, failed := n&1 != 0, n&2 != 0
 			s := pageState{
-				noun: "n", sorted: "s", hint: hint, budget: Budget{Items: 999}, more: more, hasTotal: true, total: math.MaxInt64,
+				failed: failed,
+				noun:   "n", sorted: "s", hint: hint, budget: Budget{Items: 999}, more: more, hasTotal: true, total: math.MaxInt64,
 				taken: 999, omitted: 999, shrunk: 999, sizes: []*TooLargeError{size, size, size},
 			}
 			if got, longest := quote.Len(s.appendSummary(nil, strings.Repeat("c", MaxCursor))), s.longestSummary(); got > longest {
-				t.Errorf("hint %.2q, more %v: %d bytes, reserved are %d", hint, more, got, longest)
+				t.Errorf("hint %.2q, more %v, failed %v: %d bytes, reserved are %d", hint, more, failed, got, longest)
 			}
 		}
 	}
@@ -202,11 +204,11 @@ func TestPageNoRoom(t *testing.T) {
 		t.Error("there is no room for an item")
 	}
 	r := p.Result()
-	if p.Err() != nil || !r.IsError || !strings.Contains(texts(r)[0], "Call again with a maxBytes of ") {
+	if p.Err() != nil || !r.IsError || !strings.Contains(texts(r)[0], ": it needs ") {
 		t.Fatalf("%+v, %v", r, p.Err())
 	}
 	var needs int
-	fmt.Sscanf(strings.ReplaceAll(strings.SplitAfter(texts(r)[0], "a maxBytes of ")[1], ",", ""), "%d", &needs)
+	fmt.Sscanf(strings.ReplaceAll(strings.SplitAfter(texts(r)[0], "it needs ")[1], ",", ""), "%d", &needs)
 	p = Page[row]{Budget: Budget{Bytes: needs}, Extra: extra}
 	if !p.Add(row{}) || p.Result().IsError {
 		t.Errorf("with %d there is no room either", needs)
@@ -259,7 +261,7 @@ func FuzzPage(f *testing.F) {
 			form
 			Query string `json:"query"`
 		}
-		raw := r.Structured.(encoded)
+		raw := r.Structured.(pageForm).json
 		if err := json.Unmarshal(raw, &got, json.RejectUnknownMembers(true)); err != nil {
 			t.Fatalf("%v in %s", err, raw)
 		}

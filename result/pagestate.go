@@ -36,7 +36,8 @@ type pageState struct {
 	taken, omitted, shrunk int64
 	sizes                  []*TooLargeError // of the first items left out
 	full, more             bool
-	needs                  int // a budget that has room, if this one has not
+	failed                 bool // the summary is that of a page before a failure
+	needs                  int  // a budget that has room, if this one has not
 	total                  int64
 	hasTotal               bool
 }
@@ -50,7 +51,7 @@ func (s *pageState) begin(b Budget, noun, sorted, hint string, mode TextMode, ex
 	s.mode = mode
 	s.noun = quote.Cut(cmp.Or(noun, "items"), 64)
 	s.sorted = quote.Cut(sorted, 64)
-	s.hint = quote.Cut(cmp.Or(hint, "add a narrower path or query"), 128)
+	s.hint = quote.Cut(cmp.Or(hint, generalHint), 128)
 
 	members, err := encodeExtra(extra, max(s.budget.Bytes, DefaultBytes))
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *pageState) truncated(next string) bool {
 
 func (s *pageState) result(next string, extra any) (Result, error) {
 	if s.needs > 0 {
-		return Errorf("A budget of %s bytes has no room for this result. Call again with a maxBytes of %s or more.",
+		return Errorf("A budget of %s bytes has no room for this result: it needs %s or more. If maxBytes was given, give more or leave it out.",
 			comma(int64(s.budget.Bytes)), comma(int64(s.needs+s.budget.Bytes))), nil
 	}
 	members, err := encodeExtra(extra, max(s.budget.Bytes, DefaultBytes))
@@ -114,19 +115,22 @@ func (s *pageState) result(next string, extra any) (Result, error) {
 		truncated: s.truncated(next), next: next,
 		total: s.total, hasTotal: s.hasTotal, omitted: s.omitted, extra: members,
 	}
-	structured := encoded(ends.append(nil, s.items))
-	if len(structured) > s.budget.Bytes {
+	structured := pageForm{json: ends.append(nil, s.items)}
+	if len(structured.json) > s.budget.Bytes {
 		return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
 	}
 	var text string
 	switch s.mode {
 	case TextJSON:
-		text = string(structured)
+		text = string(structured.json)
+		structured.whole, structured.partial = beginsWhole, beginsCut
 		if inner(text) > s.budget.Bytes {
 			return Result{}, errors.New("page: Extra has grown out of the room that was kept for it")
 		}
 	case TextSummary:
 		text = string(s.appendSummary(nil, next))
+		structured.whole, structured.partial = text, s.partial(next)
+		structured.bare = true
 	default:
 		summary := s.appendSummary(make([]byte, 0, 512+len(next)), next)
 		var b strings.Builder
@@ -137,8 +141,16 @@ func (s *pageState) result(next string, extra any) (Result, error) {
 			b.Write(s.lines[:len(s.lines)-1])
 		}
 		text = b.String()
+		structured.whole, structured.partial = text[:len(summary)], s.partial(next)
 	}
 	return Result{Content: []Content{TextContent{Text: text}}, Structured: structured}, nil
+}
+
+// partial is the summary for when the call turns out to have failed.
+func (s *pageState) partial(next string) string {
+	failed := *s
+	failed.failed = true
+	return string(failed.appendSummary(nil, next))
 }
 
 // pageEnds is the structured form of a page but for its items. What says how to
@@ -156,8 +168,11 @@ func (e pageEnds) append(dst, items []byte) []byte {
 	if dst == nil {
 		dst = make([]byte, 0, len(items)+len(e.next)+len(e.extra)+128)
 	}
-	dst = append(dst, `{"truncated":`...)
-	dst = strconv.AppendBool(dst, e.truncated)
+	if e.truncated {
+		dst = append(dst, beginsCut...)
+	} else {
+		dst = append(dst, beginsWhole...)
+	}
 	if e.next != "" {
 		dst = append(dst, `,"nextCursor":`...)
 		dst = quote.Append(dst, e.next)
@@ -199,13 +214,6 @@ func encodeExtra(v any, limit int) ([]byte, error) {
 	}
 	return raw[1 : len(raw)-1], nil
 }
-
-// encoded is the structured form of a page: compact JSON that this package has
-// made, so that Bound need not check it again.
-type encoded []byte
-
-func (e encoded) MarshalJSON() ([]byte, error) { return e, nil }
-func (e encoded) String() string               { return string(e) }
 
 // failed is what stands for the structured form of a page with a mistake.
 type failed struct{ err error }

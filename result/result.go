@@ -31,7 +31,8 @@ type Result struct {
 
 	// Hint says how a caller gets less, such as "use a narrower path". It goes
 	// into the text when Bound has to leave something out or to refuse it. Empty
-	// means a general sentence.
+	// means "narrow the arguments"; package tool fills in their names. At most
+	// 256 bytes are used.
 	Hint string
 }
 

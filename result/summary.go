@@ -17,9 +17,9 @@ import (
 // appendSummary says in plain words what the page is and how to go on:
 //
 //	Returned 50 of 4,382 matching records. Results are sorted by update time.
-//	Use cursor "…" to continue, or add a narrower path or query.
+//	Use cursor "…" to continue, or narrow the arguments.
 //
-// No number and no cursor makes it longer than longestSummary.
+// A page of a call that failed never says that it is all there is. No number and no cursor makes it longer than longestSummary.
 func (s *pageState) appendSummary(b []byte, next string) []byte {
 	b = append(b, "Returned "...)
 	b = appendComma(b, s.taken)
@@ -28,7 +28,14 @@ func (s *pageState) appendSummary(b []byte, next string) []byte {
 		b = appendComma(b, s.total)
 	}
 	b = append(b, ' ')
-	b = append(b, s.noun...)
+	if s.taken == 1 && !s.hasTotal || s.hasTotal && s.total == 1 {
+		b = append(b, singular(s.noun)...)
+	} else {
+		b = append(b, s.noun...)
+	}
+	if s.failed {
+		b = append(b, " before the failure; there may be more"...)
+	}
 	b = append(b, '.')
 	if s.sorted != "" {
 		b = append(b, " Results are sorted "...)
@@ -42,7 +49,7 @@ func (s *pageState) appendSummary(b []byte, next string) []byte {
 		b = append(b, '.')
 	}
 	switch {
-	case next != "" && s.more && !s.full:
+	case next != "" && s.more && !s.full && !s.failed:
 		b = append(b, ` This is the current end. Use cursor "`...)
 		b = append(b, next...)
 		b = append(b, `" to read what comes later.`...)
@@ -56,7 +63,7 @@ func (s *pageState) appendSummary(b []byte, next string) []byte {
 		b = append(b, " The page is full: "...)
 		b = append(b, s.hint...)
 		b = append(b, '.')
-	case !s.hasTotal:
+	case !s.hasTotal && !s.failed:
 		b = append(b, " There are no more."...)
 	}
 	return b
@@ -83,7 +90,7 @@ func (s *pageState) appendOmitted(b []byte) []byte {
 }
 
 // longestSummary is the most that appendSummary appends, as encoded: every sentence
-// there, every number as long as it gets, and the longer of the two endings.
+// there, every number as long as it gets, and the longer of the endings.
 func (s *pageState) longestSummary() int {
 	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
 	l := pageState{
@@ -93,9 +100,24 @@ func (s *pageState) longestSummary() int {
 		sizes: []*TooLargeError{size, size, size},
 	}
 	next := strings.Repeat("x", MaxCursor)
-	n := quote.Len(l.appendSummary(nil, next))
 	l.more = true
+	n := quote.Len(l.appendSummary(nil, next))
+	l.failed = true
 	return max(n, quote.Len(l.appendSummary(nil, next)))
+}
+
+// singular takes the ending of the plural off a noun, as English mostly does.
+func singular(noun string) string {
+	cut := func(ending string) bool { return strings.HasSuffix(noun, ending) }
+	switch {
+	case cut("ies"):
+		return noun[:len(noun)-len("ies")] + "y"
+	case cut("ches") && !cut("aches"), cut("shes"), cut("sses"), cut("xes"):
+		return noun[:len(noun)-len("es")]
+	case cut("s") && !cut("ss") && !cut("us") && !cut("is"):
+		return noun[:len(noun)-len("s")]
+	}
+	return noun
 }
 
 // members yields the names of the members of a valid object.

@@ -6,86 +6,10 @@ package result
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/quote"
 )
-
-// texts fits what a model reads of the blocks into the byte budget.
-func (f *fitter) texts(blocks []Content) error {
-	sizes := make([]int, len(blocks))
-	total := 0
-	for i, c := range blocks {
-		n, err := f.size(c)
-		if err != nil {
-			return err
-		}
-		sizes[i] = n
-		total += n
-	}
-	if total <= f.budget.Bytes {
-		return nil
-	}
-	share := level(sizes, f.budget.Bytes)
-	for i, c := range blocks {
-		if sizes[i] <= share {
-			continue
-		}
-		switch c := c.(type) {
-		case TextContent:
-			text, err := f.shorten(c.Text, "text/plain", share)
-			if err != nil {
-				return err
-			}
-			c.Text = text
-			blocks[i] = c
-		case EmbeddedContent:
-			room := share - urlSize(c.Resource)
-			if room < 0 {
-				blocks[i] = f.drop("resource", sizes[i], share)
-				continue
-			}
-			text, err := f.shorten(c.Resource.Text, c.Resource.MIMEType, room)
-			if err != nil {
-				return err
-			}
-			c.Resource.Text = text
-			blocks[i] = c
-		case LinkContent:
-			blocks[i] = f.drop("link", sizes[i], share)
-		}
-	}
-	return nil
-}
-
-// drop returns the text that stands for a block that cannot be cut.
-func (f *fitter) drop(kind string, size, limit int) Content {
-	f.cut.TextBytes += int64(size)
-	f.cut.TextTotal += int64(size)
-	text := fmt.Sprintf("[%s left out: it takes %s, its share of the limit is %s]",
-		kind, count(int64(size), "byte"), comma(int64(limit)))
-	return TextContent{Text: quote.Cut(text, limit)}
-}
-
-// size is how much of the text budget a block takes, as encoded.
-func (f *fitter) size(c Content) (int, error) {
-	switch c := c.(type) {
-	case TextContent:
-		return measure(f.ctx, c.Text, f.budget.Bytes)
-	case LinkContent:
-		return inner(c.URI) + inner(c.Name) + inner(c.Title) + inner(c.Description) + inner(c.MIMEType), nil
-	case EmbeddedContent:
-		if c.Resource.Blob != nil {
-			return urlSize(c.Resource), nil
-		}
-		n, err := measure(f.ctx, c.Resource.Text, f.budget.Bytes)
-		return urlSize(c.Resource) + n, err
-	}
-	return 0, nil
-}
-
-func urlSize(r Resource) int { return inner(r.URI) + inner(r.MIMEType) }
 
 // inner is the length of s inside a JSON string.
 func inner(s string) int { return quote.Len(s) - len(`""`) }
@@ -108,27 +32,20 @@ func measure(ctx context.Context, s string, limit int) (int, error) {
 	return n, nil
 }
 
-// level is the size to which the larger blocks have to come down, so that all
-// together take no more than limit: as water finds its level.
-func level(sizes []int, limit int) int {
-	sorted := slices.Sorted(slices.Values(sizes))
-	for i, n := range sorted {
-		if share := limit / (len(sorted) - i); n > share {
-			return share
-		}
-		limit -= n
+// how tells in a marker how to get at what is missing.
+func (f *fitter) how() string {
+	if f.whole {
+		return "the structured content is whole; if you cannot see it, " + f.advice()
 	}
-	return limit
+	return "to see it, " + f.advice()
 }
 
 // shorten returns the head and the tail of a text that takes more than limit
-// bytes encoded, with a marker between them, all within limit.
+// bytes encoded, with a marker between them, all within limit. There has to be
+// room for a marker with how.
 func (f *fitter) shorten(s, mimeType string, limit int) (string, error) {
-	how := "to see it, " + f.advice()
-	switch {
-	case f.whole:
-		how = "the structured content is whole"
-	case f.store != nil:
+	how := f.how()
+	if f.store != nil && !f.whole {
 		handle, read, err := f.store.Put(f.ctx, "text", mimeType, strings.NewReader(s))
 		if f.ctx.Err() != nil {
 			return "", context.Cause(f.ctx)
@@ -140,11 +57,9 @@ func (f *fitter) shorten(s, mimeType string, limit int) (string, error) {
 	}
 	size := int64(len(s))
 	room := limit - inner(marker(size, size, size, how))
-	if room < 0 { // not even the marker fits: the text just ends, and _meta says so
-		head := quote.Cut(s, limit)
-		f.cut.TextBytes += size - int64(len(head))
-		f.cut.TextTotal += size
-		return head, nil
+	if room < 0 { // no room for what the store says: _meta has the handle
+		room = limit - inner(marker(size, size, size, ""))
+		how = ""
 	}
 	head := toLine(quote.Cut(s, room/4*3))
 	tail := fromLine(quote.CutTail(s[len(head):], room-inner(head)))

@@ -141,8 +141,13 @@ func FuzzBoundText(f *testing.F) {
 			if out.Meta != nil || strings.Join(got, "\n") != strings.Join(texts(r), "\n") {
 				t.Fatalf("%d bytes fit in %d and were cut", whole, budget.Bytes)
 			}
-		} else if out.Meta[TruncatedKey] == nil {
+		} else if out.Meta[TruncatedKey] == nil || !strings.Contains(strings.Join(got, "\n"), "left out") {
 			t.Fatal("something was left out in silence")
+		}
+		for i, c := range out.Content { // each one whole, or with a word on what is missing
+			if i < len(r.Content) && got[i] != "" && !reflect.DeepEqual(c, r.Content[i]) && !strings.Contains(got[i], "left out") {
+				t.Fatalf("block %d is %.300q", i, got[i])
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@ package result
 import (
 	"context"
 	"encoding/base64"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -106,6 +107,10 @@ func (w *writer) base64(data []byte) {
 }
 
 func (w *writer) number(f float64) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		w.fail("a number")
+		return
+	}
 	var buf [32]byte
 	w.raw(string(jsontext.AppendFloat(buf[:0], f, 64)))
 }

@@ -114,7 +114,7 @@ func (a *acceptor) number(i int, n *node) int {
 		}
 	}
 	if n.kinds&kindNumber == 0 && (!digits || string(text) == "-0") {
-		var buf [32]byte
+		var buf [64]byte
 		whole, ok := appendInteger(buf[:0], text)
 		if !ok {
 			return -1

@@ -19,10 +19,10 @@ import (
 // the arguments: a struct, a map with string keys, or anything else when
 // info.InputSchema is given.
 //
-// Add panics when info or the types cannot be served, as http.Handle does;
-// [Registry.Register] returns an error instead.
+// Add panics when r or h is nil, or info or the types cannot be served, as
+// http.Handle does; [Registry.Register] returns an error instead.
 func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (result.Result, error)) {
-	t := &Tool{info: info, decodes: true}
+	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
 		if err := decode(t, req.Arguments, &in); err != nil {
@@ -30,7 +30,7 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 		}
 		return h(ctx, req, in)
 	}
-	must(register(r, t, h == nil, reflect.TypeFor[In](), nil, nil))
+	must(register(r, t, h == nil, nil, nil))
 }
 
 // AddFunc registers a plain function as a tool. In is as for [Add]. What it
@@ -45,9 +45,15 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 //     that follows from Out (or info.OutputSchema) and validated against it. A
 //     nil pointer stands for the zero value of what it points to.
 //
-// It panics like Add.
+// Structured content is a JSON object, since revisions before 2026-07-28 know
+// nothing else: Out is a struct, a pointer to one or a map. Any other Out, such
+// as a slice, a number or an interface, needs info.AnyOutput (or, for what is
+// an object only at run time, info.OutputSchema).
+//
+// AddFunc panics like Add; and when Out has no schema, or one that is no object
+// without info.AnyOutput, or is a string beside an info.OutputSchema.
 func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (Out, error)) {
-	t := &Tool{info: info, decodes: true}
+	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
 		if err := decode(t, req.Arguments, &in); err != nil {
@@ -68,7 +74,7 @@ func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (O
 	if !text && o != reflect.TypeFor[result.Result]() && info.OutputSchema == nil && (!isAny(o) || !info.AnyOutput) {
 		out = o
 	}
-	must(register(r, t, h == nil, reflect.TypeFor[In](), out, nil))
+	must(register(r, t, h == nil, out, nil))
 }
 
 // A resulter makes its result itself.
@@ -114,19 +120,20 @@ func structured[Out any](out Out, err error) result.Result {
 }
 
 // AddPage registers a tool that answers with pages of items of type T. The
-// handler adds items to the page, whose budget is set, until Add reports that
-// it is full, and then sets NextCursor; what it returns beside nil is kept as
-// partial output. In has to embed [PageInput]. The output schema is
+// handler adds items to the page, whose Budget and Hint are set, until Add
+// reports that it is full, and then sets NextCursor. The items of a call that
+// fails, or is stopped, are kept as partial output, which says that there may
+// be more. In has to embed [PageInput]. The output schema is
 // [PageSchema] of T, open for what Page.Extra adds, unless info.OutputSchema
 // is given. AddPage panics like Add.
 func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request, In, *result.Page[T]) error) {
-	t := &Tool{info: info, decodes: true}
+	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		var in In
 		if err := decode(t, req.Arguments, &in); err != nil {
 			return result.Result{}, err
 		}
-		page := result.Page[T]{Budget: req.Budget()}
+		page := result.Page[T]{Budget: req.Budget(), Hint: t.hint}
 		err := h(ctx, req, in, &page)
 		if err != nil && page.Len() == 0 {
 			return result.Result{}, err
@@ -136,10 +143,12 @@ func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request
 	var out *schema
 	if info.OutputSchema == nil {
 		text, err := pageSchema(reflect.TypeFor[T](), nil)
-		must(err)
+		if err != nil {
+			must(registerError(info.Name, fmt.Errorf("item type %s: %w", reflect.TypeFor[T](), err)))
+		}
 		out = newSchema(text)
 	}
-	err := register(r, t, h == nil, reflect.TypeFor[In](), nil, out)
+	err := register(r, t, h == nil, nil, out)
 	if err == nil && !t.pages {
 		r.Remove(info.Name)
 		err = registerError(info.Name, errors.New("the input type has to embed tool.PageInput"))
@@ -148,9 +157,12 @@ func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request
 }
 
 // register completes t and adds it to r.
-func register(r *Registry, t *Tool, noHandler bool, in, outType reflect.Type, out *schema) (err error) {
+func register(r *Registry, t *Tool, noHandler bool, outType reflect.Type, out *schema) (err error) {
+	if r == nil {
+		return registerError(t.info.Name, errNoRegistry)
+	}
 	if noHandler {
-		return registerError(t.info.Name, errors.New("the handler is nil"))
+		return registerError(t.info.Name, errNoHandler)
 	}
 	var input *schema
 	if t.info.InputSchema == nil {
@@ -158,8 +170,8 @@ func register(r *Registry, t *Tool, noHandler bool, in, outType reflect.Type, ou
 		if t.info.AllowUnknown {
 			dir = openInput
 		}
-		if input, err = schemaOfType(in, dir); err != nil {
-			return registerError(t.info.Name, fmt.Errorf("input type %s: %w", in, err))
+		if input, err = schemaOfType(t.input, dir); err != nil {
+			return registerError(t.info.Name, fmt.Errorf("input type %s: %w", t.input, err))
 		}
 	}
 	if outType != nil {
@@ -170,7 +182,7 @@ func register(r *Registry, t *Tool, noHandler bool, in, outType reflect.Type, ou
 	if err := t.describe(input, out); err != nil {
 		return registerError(t.info.Name, err)
 	}
-	if err := t.decodeDefaults(in); err != nil {
+	if err := t.decodeDefaults(); err != nil {
 		return registerError(t.info.Name, err)
 	}
 	return r.add(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/weir-mcp/weir/internal/quote"
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -27,9 +28,9 @@ func (t *Tool) prepare(req *Request) error {
 		return &InternalError{Tool: t.info.Name, Err: err}
 	}
 	a := acceptor{text: text}
-	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
+	if a.accept(n) && !a.rewrite {
 		req.Arguments = text
-		return nil
+		return t.unread(&a)
 	}
 	z := normalizer{defaults: true, unwrap: t.info.AcceptText}
 	normal := z.normalize(nil, text, n)
@@ -38,22 +39,47 @@ func (t *Tool) prepare(req *Request) error {
 	}
 	req.Arguments = normal
 	a = acceptor{text: normal}
-	if a.accept(n) && !a.rewrite && (t.decodes || !a.unread) {
-		return nil
+	if a.accept(n) && !a.rewrite {
+		return t.unread(&a)
+	}
+	if !t.in.certain() {
+		if found := tooMuch(normal); len(found) > 0 {
+			return &argumentError{found}
+		}
 	}
 	found, err := t.in.problems(normal)
 	switch {
 	case err != nil:
 		return &InternalError{Tool: t.info.Name, Err: err}
 	case len(found) > 0:
-		return &argumentError{found}
+		return &argumentError{append(found, t.undecodable(normal, found)...).sorted()}
 	}
 	return nil
 }
 
-// problems asks the validator what is wrong with text. An error means that the
-// schema itself is at fault.
+// unread refuses duplicate names in what a did not read, unless the decoder of
+// a Go type does it.
+func (t *Tool) unread(a *acceptor) error {
+	if t.input != nil || !a.unread {
+		return nil
+	}
+	if err := newDecoder(a.text).SkipValue(); err != nil {
+		return &argumentError{problems{syntaxProblem(err)}}
+	}
+	return nil
+}
+
+// problems says what is wrong with text. An error means that the schema itself
+// is at fault.
 func (s *schema) problems(text []byte) (problems, error) {
+	if s.certain() {
+		return s.explain(text)
+	}
+	return s.ask(text)
+}
+
+// ask is problems by the validator.
+func (s *schema) ask(text []byte) (problems, error) {
 	doc, err := decodeDocument(text)
 	if err != nil {
 		return problems{syntaxProblem(err)}, nil
@@ -92,15 +118,46 @@ var (
 // decode decodes validated arguments. What a schema does not say, such as the
 // range of int64 or the form of an address, is found here.
 func decode[In any](t *Tool, args jsontext.Value, in *In) error {
-	rules := decodeOptions
-	if t.in.plain {
-		rules = plainOptions
-	}
-	err := json.Unmarshal(args, in, rules)
+	err := json.Unmarshal(args, in, t.decodeRules())
 	if err == nil {
 		return nil
 	}
-	return &argumentError{problems{decodeProblem(args, err)}}
+	found := t.undecodable(args, nil)
+	if len(found) == 0 { // it is not the fault of one alone
+		found = problems{decodeProblem(args, err)}
+	}
+	return &argumentError{found.sorted()}
+}
+
+func (t *Tool) decodeRules() json.Options {
+	if t.in.plain {
+		return plainOptions
+	}
+	return decodeOptions
+}
+
+// undecodable says which arguments cannot be decoded, but for those that known
+// has a problem with. A decoder stops at its first error, so each argument is
+// decoded by itself.
+func (t *Tool) undecodable(args jsontext.Value, known problems) (found problems) {
+	if t.input == nil || len(known) >= maxProblems {
+		return nil
+	}
+	members(args, func(m member) bool {
+		place := placeOf("/" + escapePointer(string(m.name)))
+		if known.in(place) {
+			return true
+		}
+		alone := append(quote.Append([]byte("{"), m.name), ':')
+		alone = append(append(alone, m.value...), '}')
+		if err := json.Unmarshal(alone, reflect.New(t.input).Interface(), t.decodeRules()); err != nil {
+			if p := (problems{decodeProblem(alone, err)}); p.in(place) { // else the others are missed
+				found = append(found, p...)
+			}
+		}
+		return len(found) < maxFound
+	})
+	return found
 }
 
 // decodeProblem says which argument could not be decoded, and why.
@@ -111,10 +168,8 @@ func decodeProblem(args jsontext.Value, err error) problem {
 	}
 	place := placeOf(string(semantic.JSONPointer))
 	found := "a value"
-	if doc, err := decodeDocument(args); err == nil {
-		if v, ok := resolve(doc, string(semantic.JSONPointer)); ok {
-			found = show(v)
-		}
+	if v := valueAt(args, string(semantic.JSONPointer)); v != nil {
+		found = shown(v)
 	}
 	if wanted := wantedType(semantic.GoType); wanted != "" {
 		return problem{place, fmt.Sprintf("found %s, wanted %s", found, wanted)}
@@ -144,7 +199,7 @@ func wantedType(t reflect.Type) string {
 		return "an integer within the range of " + k.String()
 	case k == reflect.Float32 || k == reflect.Float64:
 		return "a number within the range of " + k.String()
-	case (k == reflect.Slice || k == reflect.Array) && t.Elem().Kind() == reflect.Uint8:
+	case (k == reflect.Slice || k == reflect.Array) && t.Elem() == reflect.TypeFor[byte]():
 		return "base64"
 	}
 	return ""

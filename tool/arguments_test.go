@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -187,4 +189,40 @@ func transcript(t *testing.T, r *Registry, name string, lines []string) string {
 		}
 	}
 	return b.String()
+}
+
+// TestDuration checks that a duration has one form, on the wire and as a Go
+// value given to Call, both ways.
+func TestDuration(t *testing.T) {
+	type input struct {
+		Wait time.Duration `json:"wait" jsonschema:"description=How long to wait"`
+	}
+	var r Registry
+	AddFunc(&r, Info{Name: "t"}, func(_ context.Context, in input) (input, error) { return in, nil })
+	for _, in := range []any{
+		input{90 * time.Second},
+		map[string]any{"wait": 90 * time.Second},
+		map[string]string{"wait": "90s"},
+		`{"wait":"1m30s"}`,
+		jsontext.Value(`{"wait":"1.5m"}`),
+	} {
+		res, err := r.Call(t.Context(), "t", in)
+		if err != nil || res.IsError || textOf(t, res) != `{"wait":"1m30s"}` {
+			t.Errorf("%v: got %v, %v", in, res, err)
+		}
+	}
+	tool, _ := r.Lookup("t")
+	if wait := string(lookup(lookup(tool.in.text, "properties"), "wait")); !strings.Contains(wait, `"type":"string"`) || !strings.Contains(wait, `"How long to wait (a duration such as \"1m30s\")"`) {
+		t.Errorf("the schema is %s", wait)
+	}
+	for args, want := range map[string]string{
+		`{"wait":90}`:     `- wait: found 90, wanted a duration such as "1m30s"`,
+		`{"wait":"soon"}`: `- wait: found "soon", wanted a duration such as "1m30s"`,
+		`{}`:              `- wait: missing, wanted a duration such as "1m30s"`,
+	} {
+		res, err := r.Call(t.Context(), "t", args)
+		if err != nil || !res.IsError || !strings.HasSuffix(textOf(t, res), "\n"+want) {
+			t.Errorf("%s: %v, %v", args, res, err)
+		}
+	}
 }

@@ -55,7 +55,7 @@ func (n *node) certain(seen map[*node]bool) bool {
 
 // decodeDefaults refuses defaults that the input type cannot hold, which every
 // call would fail on.
-func (t *Tool) decodeDefaults(in reflect.Type) error {
+func (t *Tool) decodeDefaults() error {
 	if !t.hasDefaults {
 		return nil
 	}
@@ -64,9 +64,9 @@ func (t *Tool) decodeDefaults(in reflect.Type) error {
 		return err
 	}
 	args := (&normalizer{defaults: true}).normalize(nil, []byte("{}"), n)
-	if err := json.Unmarshal(args, reflect.New(in).Interface(), decodeOptions); err != nil {
+	if err := json.Unmarshal(args, reflect.New(t.input).Interface(), decodeOptions); err != nil {
 		p := decodeProblem(args, err)
-		return fmt.Errorf("input type %s: %s: the default cannot be used: %s", in, p.place, p.text)
+		return fmt.Errorf("input type %s: %s: the default cannot be used: %s", t.input, p.place, p.text)
 	}
 	return nil
 }

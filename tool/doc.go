@@ -43,7 +43,13 @@
 //   - Names match exactly, case included; one that is given twice is refused.
 //     So are unknown ones, unless Info.AllowUnknown or the schema says else.
 //   - Formats such as date-time and email are checked.
+//   - A time.Duration is a string such as "1m30s" (see time.ParseDuration), a
+//     time.Time one such as "2026-07-28T12:00:00Z"; numbers are refused.
 //   - An escaped lone surrogate becomes U+FFFD when it is decoded.
+//
+// [Registry.Call] encodes the Go values that it is given in the same forms.
+// Whatever is wrong is said at once, what a schema cannot say (a bad duration)
+// beside what it can.
 //
 // A Go type and the validator (github.com/santhosh-tekuri/jsonschema) never
 // disagree about these, since the arguments are brought into that form first.

@@ -5,9 +5,11 @@ package tool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -77,11 +79,13 @@ func stopLine(cause error) string {
 }
 
 // maxErrorText bounds, in bytes as encoded, the text of an error that stands
-// before partial output.
-const maxErrorText = 4 << 10
+// before partial output, so that the summary of a page and its cursor are still
+// in the first 2 KB.
+const maxErrorText = 1 << 10
 
 // failed is the result of a call that failed for the reason in text: the
-// reason, then what there is of output.
+// reason, then what there is of output. The reason is not taken off the budget:
+// output that fits without it stays whole.
 func (t *Tool) failed(ctx context.Context, req *Request, partial result.Result, text string) result.Result {
 	b := req.Budget()
 	if len(partial.Content) == 0 && partial.Structured == nil {
@@ -90,14 +94,18 @@ func (t *Tool) failed(ctx context.Context, req *Request, partial result.Result, 
 	if quote.Len(text) > maxErrorText+2 {
 		text = quote.Cut(text, maxErrorText-3) + "…"
 	}
-	text += "\nThe output so far follows."
-	b.Bytes = max(result.MinBytes, b.Bytes-quote.Len(text))
-	r, err := result.Bound(ctx, partial, b, req.Store)
+	if len(partial.Content) == 0 { // as Bound has it
+		if v, err := result.Marshal(ctx, partial.Structured, b.Bytes); err == nil {
+			partial.Content, partial.Structured = result.Text(string(v)).Content, v
+		}
+	}
+	partial.IsError = true // so that a page does not say that it is complete
+	r, err := t.bound(ctx, req, partial, b)
 	if err != nil {
 		return t.bare(ctx, req, b, text)
 	}
-	r.Content = append([]result.Content{result.TextContent{Text: text}}, r.Content...)
-	r.IsError = true
+	reason := result.TextContent{Text: text + "\nThe output so far follows."}
+	r.Content = slices.Concat([]result.Content{reason}, r.Content)
 	if t.out != nil {
 		r.Structured = nil
 	}
@@ -106,17 +114,26 @@ func (t *Tool) failed(ctx context.Context, req *Request, partial result.Result, 
 
 // bare is failed without output.
 func (t *Tool) bare(ctx context.Context, req *Request, b result.Budget, text string) result.Result {
-	r, err := result.Bound(ctx, result.Error(text), b, req.Store)
+	r, err := t.bound(ctx, req, result.Error(text), b)
 	if err != nil { // the context ended meanwhile, or the store failed
 		return result.Error(quote.Cut(text, min(b.Bytes, maxErrorText)))
 	}
 	return r
 }
 
+// bound is result.Bound with the tool's own hint where the author gave none.
+func (t *Tool) bound(ctx context.Context, req *Request, res result.Result, b result.Budget) (result.Result, error) {
+	own := res.Hint
+	res.Hint = cmp.Or(own, t.hint)
+	r, err := result.Bound(ctx, res, b, req.Store)
+	r.Hint = own
+	return r, err
+}
+
 // ready bounds and checks the result of a call that did not fail.
 func (t *Tool) ready(ctx context.Context, req *Request, res result.Result) (result.Result, error) {
 	ownText := len(res.Content) > 0
-	r, err := result.Bound(ctx, res, req.Budget(), req.Store)
+	r, err := t.bound(ctx, req, res, req.Budget())
 	if err != nil {
 		if ctx.Err() != nil {
 			return t.finish(ctx, req, result.Result{}, context.Cause(ctx))

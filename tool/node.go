@@ -44,7 +44,8 @@ const maxProperties = 256
 // most schemas are made of; where a schema has another one, the node has ask
 // set, and the validator decides.
 type node struct {
-	ref   *node // when set, the schema is this one and nothing else
+	ref   *node  // when set, the schema is this one and nothing else
+	at    string // JSON pointer to it in its document
 	kinds kinds
 	typed bool // the schema has the keyword type
 	any   bool // every value is valid
@@ -121,7 +122,7 @@ func (c *nodeCompiler) compile(pointer string, schema any) (*node, error) {
 	if n, ok := c.made[pointer]; ok {
 		return n, nil
 	}
-	n := &node{kinds: kindAny, maxItems: -1, maxLength: -1}
+	n := &node{at: pointer, kinds: kindAny, maxItems: -1, maxLength: -1}
 	c.made[pointer] = n
 	switch s := schema.(type) {
 	case bool:

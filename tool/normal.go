@@ -105,7 +105,7 @@ func (z *normalizer) array(dst, text []byte, i int, n *node) ([]byte, int) {
 }
 
 func (z *normalizer) object(dst, text []byte, i int, n *node) ([]byte, int) {
-	var given [maxProperties / 64]uint64
+	var seen, given [maxProperties / 64]uint64 // given: seen and not dropped
 	dst = append(dst, '{')
 	start := len(dst)
 	for i = skipSpace(text, i+1); i < len(text) && text[i] != '}'; i = skipSpace(text, i) {
@@ -117,9 +117,21 @@ func (z *normalizer) object(dst, text []byte, i int, n *node) ([]byte, int) {
 			return dst, i
 		}
 		p := n.find(name, 0)
-		if p >= 0 && bytes.HasPrefix(text[v:], null) && n.props[p].dropsNull() {
-			i = v + len(null)
-			continue
+		if p >= 0 {
+			w, bit := p/64, uint64(1)<<(p%64)
+			again := seen[w]&bit != 0
+			seen[w] |= bit
+			if !again && bytes.HasPrefix(text[v:], null) && n.props[p].dropsNull() {
+				i = v + len(null)
+				continue
+			}
+			if again && given[w]&bit == 0 { // a name that is there twice has to stay so, to be refused
+				if len(dst) > start {
+					dst = append(dst, ',')
+				}
+				dst = append(quote.Append(dst, name), ":null"...)
+			}
+			given[w] |= bit
 		}
 		if len(dst) > start {
 			dst = append(dst, ',')
@@ -128,7 +140,6 @@ func (z *normalizer) object(dst, text []byte, i int, n *node) ([]byte, int) {
 		below := anything
 		switch {
 		case p >= 0:
-			given[p/64] |= 1 << (p % 64)
 			below = n.props[p].node
 		case n.extra != nil:
 			below = n.extra

@@ -13,6 +13,10 @@ import (
 // machine's memory.
 const maxExponent = 1000
 
+// maxZeros bounds the zeros that appendInteger writes for an exponent, so that
+// a text of 1e1000, … does not grow by two orders of magnitude.
+const maxZeros = 40
+
 // maxDigits bounds the digits of such a number.
 const maxDigits = 1000
 
@@ -134,9 +138,15 @@ func decimal(text []byte) (neg bool, digits []byte, exp int, ok bool) {
 	return neg, digits, exp, true
 }
 
+// positive tells whether the JSON number text is above zero.
+func positive(text []byte) bool {
+	neg, digits, _, ok := decimal(text)
+	return ok && !neg && len(digits) > 0
+}
+
 // appendInteger appends the digits of the integer that the JSON number text
 // stands for, as 1.0, 1e3 and -0 do, and reports false where it is none, or
-// one that is out of all reason.
+// one with more zeros than maxZeros.
 func appendInteger(dst, text []byte) ([]byte, bool) {
 	neg, digits, exp, ok := decimal(text)
 	if !ok {
@@ -149,7 +159,7 @@ func appendInteger(dst, text []byte) ([]byte, bool) {
 	switch {
 	case len(digits) == 0:
 		return append(dst, '0'), true
-	case exp < 0:
+	case exp < 0 || exp > maxZeros:
 		return dst, false
 	}
 	if neg {

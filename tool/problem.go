@@ -20,6 +20,9 @@ import (
 // maxProblems is how many problems one text names.
 const maxProblems = 10
 
+// maxFound is how many problems are looked for.
+const maxFound = 100
+
 // A problem is one thing that is wrong with a value: where, and what was found
 // and wanted.
 type problem struct{ place, text string }
@@ -33,6 +36,10 @@ func (ps problems) String() string { return ps.text("arguments") }
 func (ps problems) text(whole string) string {
 	var b strings.Builder
 	for i, p := range ps {
+		if i == maxProblems && len(ps) >= maxFound {
+			b.WriteString("\n- and many more")
+			break
+		}
 		if i == maxProblems {
 			fmt.Fprintf(&b, "\n- and %d more", len(ps)-i)
 			break
@@ -45,6 +52,25 @@ func (ps problems) text(whole string) string {
 	return b.String()
 }
 
+// in tells whether one of them is at the place or below it.
+func (ps problems) in(place string) bool {
+	return slices.ContainsFunc(ps, func(p problem) bool {
+		rest, ok := strings.CutPrefix(p.place, place)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
+// sorted returns the problems in the order of their places, each once.
+func (ps problems) sorted() problems {
+	slices.SortFunc(ps, func(a, b problem) int {
+		if c := strings.Compare(a.place, b.place); c != 0 {
+			return c
+		}
+		return strings.Compare(a.text, b.text)
+	})
+	return slices.Compact(ps)
+}
+
 // A reporter turns what the validator says into problems.
 type reporter struct {
 	schema any // the schema's document
@@ -52,20 +78,10 @@ type reporter struct {
 	found  problems
 }
 
-// sorted returns the problems in the order of their places, each once: the
-// validator walks over Go maps.
-func (r *reporter) sorted() problems {
-	slices.SortFunc(r.found, func(a, b problem) int {
-		if c := strings.Compare(a.place, b.place); c != 0 {
-			return c
-		}
-		return strings.Compare(a.text, b.text)
-	})
-	return slices.Compact(r.found)
-}
-
 func (r *reporter) add(place, format string, a ...any) {
-	r.found = append(r.found, problem{place, fmt.Sprintf(format, a...)})
+	if len(r.found) < maxFound {
+		r.found = append(r.found, problem{place, fmt.Sprintf(format, a...)})
+	}
 }
 
 // report adds what e, a node of the validator's tree of errors, says.
@@ -113,7 +129,7 @@ func (r *reporter) explain(place, keyword string, rules object, value any, messa
 		if s, ok := value.(string); ok && looksLikeJSON(s) && !slices.Contains(typesOf(arg), "string") {
 			hint = "; send it as JSON, not as text"
 		}
-		r.add(place, "found %s, wanted %s%s", foundWord(value), typeWord(arg), hint)
+		r.add(place, "found %s, wanted %s%s", foundWord(value), wantedWord(rules), hint)
 	case "required":
 		obj, _ := value.(object)
 		props, _ := rules["properties"].(object)
@@ -125,7 +141,7 @@ func (r *reporter) explain(place, keyword string, rules object, value any, messa
 			}
 			wanted := ""
 			if p, ok := props[name].(object); ok && p["type"] != nil {
-				wanted = ", wanted " + typeWord(p["type"])
+				wanted = ", wanted " + wantedWord(p)
 			}
 			r.add(join(place, name), "missing%s", wanted)
 		}
@@ -206,6 +222,11 @@ func (r *reporter) size(place, keyword string, arg, value any) {
 	case object:
 		n, unit = len(v), "properties"
 	}
+	r.sized(place, keyword, arg, n, unit)
+}
+
+// sized adds that there are n units of something, which keyword forbids.
+func (r *reporter) sized(place, keyword string, arg any, n int, unit string) {
 	wanted := "at least"
 	if strings.HasPrefix(keyword, "max") {
 		wanted = "at most"
@@ -218,14 +239,20 @@ func (r *reporter) size(place, keyword string, arg, value any) {
 func placeOf(pointer string) string {
 	place := ""
 	for t := range tokens(pointer) {
+		if len(place) > maxPlace {
+			break
+		}
 		if _, err := strconv.Atoi(t); err == nil && place != "" {
 			place += "[" + t + "]"
 			continue
 		}
 		place = join(place, t)
 	}
-	return clip(place, 120)
+	return clip(place, maxPlace)
 }
+
+// maxPlace bounds a place in bytes.
+const maxPlace = 120
 
 // simpleName tells whether a name needs no quotes in a place.
 func simpleName(name string) bool {
@@ -306,7 +333,13 @@ func typesOf(arg any) []string {
 	return nil
 }
 
-func typeWord(arg any) string { return strings.Join(typesOf(arg), " or ") }
+// wantedWord names what a schema with a type wants.
+func wantedWord(schema object) string {
+	if description, _ := schema["description"].(string); strings.Contains(description, durationWord) {
+		return durationWord
+	}
+	return strings.Join(typesOf(schema["type"]), " or ")
+}
 
 func looksLikeJSON(s string) bool {
 	s = strings.TrimSpace(s)

@@ -23,23 +23,28 @@ import (
 // concurrently, also while a server serves the registry: calls that run keep
 // the tool they began with.
 type Registry struct {
-	mu         sync.RWMutex // guards all below
-	tools      map[string]*Tool
-	sorted     []*Tool // by name; nil when it has to be made again; never changed once made
-	version    uint64
+	wrapping   sync.Mutex   // guards middleware; held while it wraps, which is authors' code, and taken before mu
 	middleware []Middleware // the first one is the outermost
-	watchers   map[*func()]struct{}
+
+	mu       sync.RWMutex // guards all below; never held while authors' code runs
+	tools    map[string]*Tool
+	sorted   []*Tool // by name; nil when it has to be made again; never changed once made
+	version  uint64
+	watchers map[*func()]struct{}
 }
 
 // Register adds a tool that is made at run time. Its arguments are described by
 // info.InputSchema and stand, validated and with defaults filled in, as JSON in
 // [Request.Arguments].
 //
-// An error says what is wrong with info: a bad or duplicate name, or a schema
-// that hosts would refuse.
+// An error says what is wrong: a bad or duplicate name, a schema that hosts
+// would refuse, a nil handler or a nil Registry.
 func (r *Registry) Register(info Info, h Handler) error {
+	if r == nil {
+		return registerError(info.Name, errNoRegistry)
+	}
 	if h == nil {
-		return registerError(info.Name, errors.New("the handler is nil"))
+		return registerError(info.Name, errNoHandler)
 	}
 	t := &Tool{info: info, base: h}
 	if err := t.describe(nil, nil); err != nil {
@@ -48,23 +53,38 @@ func (r *Registry) Register(info Info, h Handler) error {
 	return r.add(t)
 }
 
+var (
+	errNoRegistry = errors.New("the registry is nil")
+	errNoHandler  = errors.New("the handler is nil")
+)
+
 func registerError(name string, err error) error {
 	return fmt.Errorf("tool: %q: %w", name, err)
 }
 
 // add makes t, which is complete, one of the tools.
 func (r *Registry) add(t *Tool) error {
-	r.mu.Lock()
-	if _, ok := r.tools[t.info.Name]; ok {
-		r.mu.Unlock()
+	if err := r.insert(t); err != nil {
+		return err
+	}
+	r.changed()
+	return nil
+}
+
+// insert wraps t and puts it among the tools. Without an error it leaves mu
+// locked, for changed.
+func (r *Registry) insert(t *Tool) error {
+	r.wrapping.Lock()
+	defer r.wrapping.Unlock()
+	if _, ok := r.Lookup(t.info.Name); ok { // tools are added only here
 		return registerError(t.info.Name, errors.New("a tool of that name is there already"))
 	}
+	t.wrap(r.middleware)
+	r.mu.Lock()
 	if r.tools == nil {
 		r.tools = map[string]*Tool{}
 	}
-	t.wrap(r.middleware)
 	r.tools[t.info.Name] = t
-	r.changed()
 	return nil
 }
 
@@ -98,12 +118,19 @@ func (r *Registry) changed() {
 // Use wraps the handlers of all tools, those that come later too, in the given
 // middleware. The first one is the outermost, and what an earlier call of Use
 // gave is outside of what a later one gives. Middleware runs after the
-// arguments were validated and sees the handler's own result and error.
+// arguments were validated and sees the handler's own result and error. Use
+// panics when one is nil. While a Middleware wraps a handler it must not add
+// tools or call Use.
 func (r *Registry) Use(mw ...Middleware) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	for i, m := range mw {
+		if m == nil {
+			panic(fmt.Sprintf("tool: Use: middleware %d is nil", i))
+		}
+	}
+	r.wrapping.Lock()
+	defer r.wrapping.Unlock()
 	r.middleware = append(r.middleware, mw...)
-	for _, t := range r.tools {
+	for _, t := range r.Tools() {
 		t.wrap(r.middleware)
 	}
 }

@@ -123,6 +123,20 @@ func TestAddPanics(t *testing.T) {
 	})
 	mustPanic(t, `tool: "t": the handler is nil`, func() { AddFunc[struct{}, string](&r, Info{Name: "t"}, nil) })
 	mustPanic(t, `tool: "t": the handler is nil`, func() { Add[struct{}](&r, Info{Name: "t"}, nil) })
+	mustPanic(t, `tool: "t": the handler is nil`, func() { AddPage[PageInput, item](&r, Info{Name: "t"}, nil) })
+	mustPanic(t, `tool: "t": the registry is nil`, func() { AddFunc[struct{}, string](nil, Info{Name: "t"}, nil) })
+	mustPanic(t, `tool: "t": the registry is nil`, func() { Add[struct{}](nil, Info{Name: "t"}, nil) })
+	mustPanic(t, `tool: "t": the registry is nil`, func() { AddPage[PageInput, item](nil, Info{Name: "t"}, nil) })
+	mustPanic(t, `tool: "t": item type func(): `, func() { AddPage[PageInput, func()](&r, Info{Name: "t"}, nil) })
+	if err := (*Registry)(nil).Register(Info{Name: "t"}, echoRaw); err == nil || err.Error() != `tool: "t": the registry is nil` {
+		t.Errorf("got %v", err)
+	}
+	if err := r.Register(Info{Name: "t"}, nil); err == nil || err.Error() != `tool: "t": the handler is nil` {
+		t.Errorf("got %v", err)
+	}
+	mustPanic(t, "tool: Use: middleware 1 is nil", func() {
+		r.Use(func(next Handler) Handler { return next }, nil)
+	})
 	if len(r.Tools()) != 1 {
 		t.Errorf("%d tools", len(r.Tools()))
 	}

@@ -22,8 +22,9 @@ type schema struct {
 	text  jsontext.Value // compact
 	plain bool           // its Go type is decoded without functions of ours
 
-	node func() (*node, error)
-	deep func() (*validator, error)
+	node    func() (*node, error)
+	certain func() bool // the node decides alone
+	deep    func() (*validator, error)
 }
 
 // A validator is a compiled schema and the document it was made from, which
@@ -34,11 +35,16 @@ type validator struct {
 }
 
 func newSchema(text jsontext.Value) *schema {
-	return &schema{
+	s := &schema{
 		text: text,
 		node: sync.OnceValues(func() (*node, error) { return compileNode(text) }),
 		deep: sync.OnceValues(func() (*validator, error) { return compileValidator(text) }),
 	}
+	s.certain = sync.OnceValue(func() bool {
+		n, err := s.node()
+		return err == nil && n.certain(map[*node]bool{})
+	})
+	return s
 }
 
 // location is where a schema is said to be from. It is absolute, lest the
@@ -79,7 +85,7 @@ func (v *validator) check(doc any) (problems, error) {
 	}
 	r := reporter{schema: v.doc, doc: doc}
 	r.report(invalid)
-	return r.sorted(), nil
+	return r.found.sorted(), nil // the validator walks over Go maps
 }
 
 // pointerOf is the JSON pointer in a location of the validator, which is

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/weir-mcp/weir/internal/quote"
 )
@@ -81,13 +82,35 @@ func checkGiven(compact []byte, objectRoot, combinators bool) (jsontext.Value, e
 	if _, err := compileNode(out); err != nil {
 		return nil, err
 	}
+	if c.deep {
+		if _, err := compileValidator(out); err != nil {
+			return nil, schemaFault(err)
+		}
+	}
 	return out, nil
+}
+
+// schemaFault says what the validator has against a schema: where, and why.
+func schemaFault(err error) error {
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		for len(invalid.Causes) > 0 {
+			invalid = invalid.Causes[0]
+		}
+		return fmt.Errorf("%s: %s", orRoot(pointerOf(invalid.InstanceLocation)), invalid.Message)
+	}
+	var loop jsonschema.InfiniteLoopError
+	if errors.As(err, &loop) {
+		return fmt.Errorf("a $ref leads back to itself: %s", strings.ReplaceAll(strings.TrimPrefix(loop.Error(), "jsonschema: infinite loop "), location, ""))
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "jsonschema: "))
 }
 
 // A given is the check of one schema that an author wrote.
 type given struct {
 	doc        any
 	objectRoot bool
+	deep       bool  // it has keywords whose values are not checked here
 	err        error // the first one
 }
 
@@ -159,7 +182,11 @@ func (c *given) types(text []byte, place string) []string {
 	if _, ok := kindsOf(doc); !ok {
 		c.fail(place, "type %s is unknown", v)
 	}
-	return typesOf(doc)
+	types := typesOf(doc)
+	if slices.Sort(types); len(slices.Compact(slices.Clone(types))) < len(types) {
+		c.fail(place, "type %s has one twice", v)
+	}
+	return types
 }
 
 // label checks the dialect; the label itself is left out, for 2020-12 is what
@@ -188,8 +215,12 @@ func (c *given) keyword(dst []byte, name string, v jsontext.Value, place string)
 	case "additionalItems", "dependencies":
 		c.fail(place, "%s is not in JSON Schema 2020-12: use prefixItems, dependentRequired or dependentSchemas", name)
 	case "$ref":
+		c.deep = true // a circle
 		return c.ref(dst, v, place)
-	case "properties", "patternProperties", "$defs", "dependentSchemas":
+	case "patternProperties", "dependentSchemas":
+		c.deep = true
+		return c.schemas(dst, v, below)
+	case "properties", "$defs":
 		return c.schemas(dst, v, below)
 	case "allOf", "anyOf", "oneOf", "prefixItems":
 		return c.list(dst, v, below)
@@ -216,9 +247,17 @@ func (c *given) keyword(dst []byte, name string, v jsontext.Value, place string)
 		if _, err := regexp.Compile(string(unquote(v))); v[0] != '"' || err != nil {
 			c.fail(place, "pattern %s is no RE2 expression", v)
 		}
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
 		if v.Kind() != '0' {
 			c.fail(place, "%s has to be a number", name)
+		}
+	case "multipleOf":
+		if v.Kind() != '0' || !positive(v) {
+			c.fail(place, "multipleOf has to be a number above zero")
+		}
+	case "examples":
+		if v[0] != '[' {
+			c.fail(place, "examples has to be a list of values")
 		}
 	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
 		if n, ok := smallInteger(v); !ok || n < 0 {
@@ -232,6 +271,9 @@ func (c *given) keyword(dst []byte, name string, v jsontext.Value, place string)
 		if v[0] != 't' && v[0] != 'f' {
 			c.fail(place, "%s has to be true or false", name)
 		}
+	case "type", "const", "default":
+	default:
+		c.deep = c.deep || !annotates(name)
 	}
 	return append(dst, v...)
 }

@@ -144,7 +144,11 @@ func applyOne(s *jsonschema.Schema, it tagItem) error {
 	case "title":
 		s.Title = it.value
 	case "description":
-		s.Description = it.value
+		if s.Description == durationWord { // which the type alone does not tell
+			s.Description = it.value + " (" + durationWord + ")"
+		} else {
+			s.Description = it.value
+		}
 	case "deprecated":
 		s.Deprecated = true
 	case "enum":
@@ -170,7 +174,12 @@ func applyOne(s *jsonschema.Schema, it tagItem) error {
 	case "exclusiveMaximum":
 		return setNumber(&s.ExclusiveMaximum, it.value, numeric)
 	case "multipleOf":
-		return setNumber(&s.MultipleOf, it.value, numeric)
+		if err := setNumber(&s.MultipleOf, it.value, numeric); err != nil {
+			return err
+		}
+		if !positive([]byte(it.value)) {
+			return errors.New("want a number above zero")
+		}
 	case "minLength":
 		return setCount(&s.MinLength, it.value, s.Type == "string")
 	case "maxLength":

@@ -169,7 +169,7 @@ func (g *generator) build(t reflect.Type) *jsonschema.Schema {
 		s = &jsonschema.Schema{Type: "integer", Minimum: "0"}
 	case reflect.Slice, reflect.Array:
 		g.hooked = g.hooked || implements(t, extendHook)
-		if t.Elem().Kind() == reflect.Uint8 && g.leaf(t.Elem()) == nil {
+		if t.Elem() == reflect.TypeFor[byte]() { // and no other type of that kind
 			return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}
 		}
 		return nil

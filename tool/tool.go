@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -27,7 +28,8 @@ type Tool struct {
 	objectOut bool           // the root of out is an object
 	meta      jsontext.Value // encoded; nil for none
 	pages     bool           // the input has cursor and maxBytes
-	decodes   bool           // base refuses duplicate names when it decodes
+	hint      string         // how to get less of it; empty when that is not known
+	input     reflect.Type   // what base decodes the arguments into, refusing duplicate names; nil if it does not
 
 	hasDefaults bool // somewhere in the input schema
 
@@ -56,6 +58,7 @@ func (t *Tool) describe(in, out *schema) (err error) {
 	}
 	properties := lookup(t.in.text, "properties")
 	t.pages = lookup(properties, "cursor") != nil && lookup(properties, "maxBytes") != nil
+	t.hint = hintOf(t.in.text, t.pages)
 	return nil
 }
 

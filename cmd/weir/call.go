@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/weir-mcp/weir/internal/host"
@@ -24,9 +23,16 @@ text of the result, and ends the server.
   weir call [flags] TOOL ['{"arg":…}'] -- COMMAND…   calls TOOL
   weir call [flags] -- COMMAND…                      lists the tools
 
+The arguments of TOOL are one JSON object, such as '{"name":"x"}'; without it
+TOOL is called without arguments.
+
 The server's stderr is passed through. It runs in a process group of its own:
 Ctrl-C cancels the call at the server (notifications/cancelled) and ends the
 server in order, a second Ctrl-C kills it, with all it has started.
+
+Pages: -all asks for one after the other, and says in sum on stderr what came.
+To page by hand, set WEIR_CURSOR_KEY to the same text for each call: every call
+starts a new server, and a Weir server without that takes only its own cursors.
 
 Exit status:
   0    the tool answered, or the tools were listed
@@ -36,6 +42,8 @@ Exit status:
        with a JSON-RPC error
   4    -timeout passed
   130  interrupted by Ctrl-C or a signal
+go run ends with 1 instead of any of these but 0; a program made by go build
+or go install ./cmd/weir keeps them.
 
 Flags:
 `
@@ -75,18 +83,23 @@ func runCall(env *environment, args []string) int {
 	defer cancel(nil)
 	err = c.run(ctx, cancel, command)
 	c.status.clear()
-	c.faults.report(env.stderr)
+	if !errors.Is(err, errBabble) && !errors.Is(err, host.ErrEcho) { // these say it themselves
+		c.faults.report(env.stderr)
+	}
 	if rawErr := c.raw.close(); err == nil {
 		err = rawErr
 	}
-	if err != nil && !errors.Is(err, errIsError) {
-		fmt.Fprintf(env.stderr, "weir call: %s\n", strings.TrimPrefix(err.Error(), "host: "))
-	}
+	var usage *usageError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errIsError):
 		return exitFault
+	case errors.As(err, &usage):
+		return mistake(env, "call", err)
+	}
+	c.say("%s", strings.TrimPrefix(err.Error(), "host: "))
+	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.Is(err, errTimeout):
@@ -95,15 +108,23 @@ func runCall(env *environment, args []string) int {
 	return exitServer
 }
 
-// parse reads the command line, and returns the command of the server.
+// parse reads the command line, and returns the command of the server. It
+// changes nothing outside of c.
 func (c *call) parse(args []string) ([]string, error) {
+	c.limit = host.DefaultLimit
 	fs := flag.NewFlagSet("weir call", flag.ContinueOnError)
 	fs.Var(&c.era, "era", "`ERA` to speak: legacy (an initialize handshake for 2025-11-25, the default), modern (2026-07-28), or a revision")
 	fs.BoolVar(&c.all, "all", false, "call again with the argument \"cursor\" until there are no more pages")
 	fs.BoolVar(&c.json, "json", false, "print the raw result, one line of JSON for each page")
-	fs.Var(&c.raw, "raw", "keep the server's stdout in `FILE`, byte for byte")
-	fs.DurationVar(&c.timeout, "timeout", 0, "how `LONG` one answer may take, such as 30s; 0 means as long as it takes")
-	fs.IntVar(&c.limit, "limit", host.DefaultLimit, "most `BYTES` of one message from the server")
+	fs.Var(&c.raw, "raw", "keep the server's stdout in `FILE`, byte for byte; what FILE held is lost once the server has started")
+	fs.Func("timeout", "how `LONG` one answer may take, such as 30s; 0, the default, means as long as it takes", func(s string) (err error) {
+		c.timeout, err = parseTimeout(s)
+		return err
+	})
+	fs.Func("limit", fmt.Sprintf("most `BYTES` of one message from the server (default %d)", c.limit), func(s string) (err error) {
+		c.limit, err = parseLimit(s)
+		return err
+	})
 	own, command, missing := splitCommand(args)
 	if err := parseFlags(c.env, fs, callHelp, own); err != nil {
 		return nil, err
@@ -111,32 +132,27 @@ func (c *call) parse(args []string) ([]string, error) {
 	if missing != nil {
 		return nil, missing
 	}
-	if c.limit <= 0 {
-		return nil, usagef("-limit: %d is not a number of bytes", c.limit)
-	}
-	if c.timeout < 0 {
-		return nil, usagef("-timeout: %v is negative", c.timeout)
-	}
 	rest := fs.Args()
-	switch len(rest) {
-	case 0:
+	if len(rest) == 0 {
 		if c.all {
 			return nil, usagef("-all: there is no TOOL to call")
 		}
 		return command, nil
-	case 1:
-	case 2:
-		c.args = jsontext.Value(rest[1])
-		if err := c.args.Compact(); err != nil {
-			return nil, usagef("arguments %s: %v", rest[1], err)
-		}
-		if c.args.Kind() != '{' {
-			return nil, usagef("arguments %s: not a JSON object", rest[1])
-		}
-	default:
-		return nil, usagef("%q: after TOOL and its arguments comes --", rest[2])
 	}
 	c.tool = rest[0]
+	switch {
+	case strings.TrimSpace(c.tool) == "":
+		return nil, usagef("TOOL is empty: give its name, or leave it out to list the tools")
+	case strings.HasPrefix(c.tool, "{"):
+		return nil, usagef("TOOL is missing: its name comes before the arguments %s", quoted(c.tool))
+	case len(rest) > 2:
+		return nil, usagef("%s: after TOOL and its arguments comes --", quoted(rest[2]))
+	case len(rest) == 2:
+		var err error
+		if c.args, err = parseArguments(rest[1]); err != nil {
+			return nil, err
+		}
+	}
 	if c.all && c.era.protocol() < "2025-06-18" {
 		return nil, usagef("-all: -era %s has no structured content, and so no cursors; use 2025-06-18 or later", c.era)
 	}
@@ -151,7 +167,8 @@ func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, comma
 	}
 	cfg.Name, cfg.Version = "weir call", version()
 	c.status.next = c.env.stderr
-	if c.raw.f != nil {
+	c.faults.giveUp = interrupt
+	if c.raw.given() {
 		cfg.Raw = &c.raw
 	}
 	h, err := host.Start(cfg, exec.Command(command[0], command[1:]...))
@@ -159,6 +176,13 @@ func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, comma
 		return err
 	}
 	c.h = h
+	if c.raw.given() {
+		if err := c.raw.open(); err != nil {
+			h.Kill()
+			h.Close()
+			return err
+		}
+	}
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
@@ -175,11 +199,13 @@ func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, comma
 		}
 	}()
 	err = c.talk(ctx)
+	if errors.Is(context.Cause(ctx), errBabble) {
+		h.CloseOutput() // a write ends it, where the end of stdin does not
+	}
 	endErr := h.Close()
 	<-watched
 	if exit := h.Metrics().Exit; exit != nil && len(exit.Survivors) > 0 && ctx.Err() == nil {
-		c.status.clear()
-		fmt.Fprintf(c.env.stderr, "weir call: warning: the server left processes behind, which were killed: %v\n", exit.Survivors)
+		c.say("warning: the server left processes behind, which were killed: %v", exit.Survivors)
 	}
 	var over *host.OversizeError
 	switch {
@@ -195,100 +221,22 @@ func (c *call) run(ctx context.Context, interrupt context.CancelCauseFunc, comma
 
 // talk opens the session and calls the tool, or lists the tools.
 func (c *call) talk(ctx context.Context) error {
-	opened, err := within(ctx, c.timeout, c.h.Open)
+	opened, err := c.open(ctx)
 	if err != nil {
-		return c.hint(err)
+		return err
 	}
 	if c.tool == "" {
 		return c.list(ctx, opened)
 	}
-	args, cursor := c.args, ""
-	pages, items := 0, 0
-	for {
-		r, err := within(ctx, c.timeout, func(ctx context.Context) (*host.Result, error) {
-			return c.h.CallProgress(ctx, c.tool, arguments(args), c.progress)
-		})
-		if err != nil {
-			return err
-		}
-		c.status.clear()
-		if err := c.print(r); err != nil {
-			return err
-		}
-		if r.IsError {
-			return errIsError
-		}
-		page := r.Page()
-		if !c.all || page.More == "" {
-			return nil
-		}
-		if page.More == cursor {
-			return errors.New("the tool gave the same nextCursor twice")
-		}
-		cursor = page.More
-		if args, err = withCursor(c.args, cursor); err != nil {
-			return err
-		}
-		pages, items = pages+1, items+page.Items
-		of := ""
-		if page.Total >= 0 {
-			of = fmt.Sprintf(" of %d", page.Total)
-		}
-		c.status.set(fmt.Sprintf("%d pages, %d%s items, %d bytes", pages, items, of, c.h.Metrics().Received))
-	}
+	return c.pages(ctx)
 }
 
-// arguments is nil for none, so that they are left out of the request.
-func arguments(v jsontext.Value) any {
-	if v == nil {
-		return nil
+// say writes one line to stderr.
+func (c *call) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if c.env.errTerminal {
+		text = harmless(text)
 	}
-	return v
-}
-
-// within runs fn with the time limit of one answer.
-func within[T any](ctx context.Context, limit time.Duration, fn func(context.Context) (T, error)) (T, error) {
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errTimeout)
-		defer cancel()
-	}
-	return fn(ctx)
-}
-
-// hint adds to an error of the handshake what may help.
-func (c *call) hint(err error) error {
-	var rpc *host.Error
-	if !errors.As(err, &rpc) {
-		return err
-	}
-	other := "modern"
-	if host.IsModern(c.era.protocol()) {
-		other = "legacy"
-	}
-	return fmt.Errorf("%w (the server may need -era %s)", err, other)
-}
-
-// withCursor returns args with the argument "cursor" set.
-func withCursor(args jsontext.Value, cursor string) (jsontext.Value, error) {
-	members := map[string]jsontext.Value{}
-	if args != nil {
-		if err := json.Unmarshal(args, &members); err != nil {
-			return nil, err
-		}
-	}
-	quoted, err := jsontext.AppendQuote(nil, cursor)
-	if err != nil {
-		return nil, fmt.Errorf("nextCursor: %w", err)
-	}
-	members["cursor"] = quoted
-	return json.Marshal(members, json.Deterministic(true))
-}
-
-func (c *call) progress(p host.Progress) {
-	s := fmt.Sprintf("%s: %.6g", c.tool, p.Progress)
-	if p.Total > 0 {
-		s += fmt.Sprintf(" of %.6g", p.Total)
-	}
-	c.status.set(strings.TrimSpace(s + " " + p.Message))
+	c.status.clear()
+	fmt.Fprintf(c.env.stderr, "weir call: %s\n", text)
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,7 +85,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("stdout is %q, want %q", got, want)
 	}
 	shown := errs.String()
-	if !strings.Contains(shown, "\r\x1b[K1 pages, 2 of 3 items, ") || !strings.HasSuffix(shown, "\r\x1b[K") {
+	if !strings.Contains(shown, "\r\x1b[K1 page, 2 of 3 items, ") || !strings.HasSuffix(shown, "\r\x1b[Kweir call: 2 pages, 3 items\n") {
 		t.Errorf("stderr is %q", shown)
 	}
 	if got := harmless("a\x1b[31mb\tc\n\u009b"); got != "a\uFFFD[31mb\tc\n\uFFFD" {
@@ -183,5 +184,96 @@ func TestEraFlag(t *testing.T) {
 	}
 	if e := eraFlag(""); e.protocol() != host.LatestLegacy {
 		t.Errorf("no -era: %q", e.protocol())
+	}
+}
+
+// TestDeaf: a time-out tells of a server that does not read.
+func TestDeaf(t *testing.T) {
+	var out, errs lockedBuffer
+	env := &environment{stdout: &out, stderr: &errs, grace: 50 * time.Millisecond}
+	args := `{"text":"` + strings.Repeat("x", 1<<20) + `"}`
+	if got := run(env, []string{"call", "-timeout", "300ms", "hello", args, "--", "fakeserver", "-deaf"}); got != exitTimeout {
+		t.Errorf("exit status %d, want %d", got, exitTimeout)
+	}
+	if got := errs.String(); !strings.Contains(got, "hello did not answer within 300ms and was cancelled (the server does not read its stdin, where ") {
+		t.Errorf("stderr is %q", got)
+	}
+}
+
+// TestPatience: a server that does not answer the handshake is told of, once;
+// and on a terminal the time is counted meanwhile.
+func TestPatience(t *testing.T) {
+	var errs lockedBuffer
+	env := &environment{stdout: &errs, stderr: &errs, patience: 50 * time.Millisecond}
+	if got := run(env, []string{"call", "-timeout", "400ms", "--", "fakeserver", "-mute", "-banner", "Ready."}); got != exitTimeout {
+		t.Errorf("exit status %d, want %d", got, exitTimeout)
+	}
+	if shown := errs.String(); strings.Count(shown, "weir call: the server has not answered initialize for ") != 1 ||
+		!strings.Contains(shown, `, but has written 1 line that the protocol does not know, the first "Ready."; is it an MCP server`) {
+		t.Errorf("stderr is %q", shown)
+	}
+
+	signals := make(chan os.Signal, 1)
+	seconds := &trigger{text: "\r\x1b[Kwaiting for the answer to initialize for ", then: func() { signals <- os.Interrupt }}
+	env = &environment{stdout: &errs, stderr: seconds, errTerminal: true, signals: signals, patience: 50 * time.Millisecond}
+	if got := run(env, []string{"call", "--", "fakeserver", "-mute"}); got != exitInterrupted {
+		t.Errorf("on a terminal: exit status %d, want %d", got, exitInterrupted)
+	}
+}
+
+// TestCursorKey: the hint about a cursor is for the words of package cursor,
+// which cannot be imported here: it takes WEIR_CURSOR_KEY out of the
+// environment, which the server must get.
+func TestCursorKey(t *testing.T) {
+	source, err := os.ReadFile("../../cursor/errors.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []string{anotherKey + `" + again`, startAgain + `"`} {
+		if !strings.Contains(string(source), words) {
+			t.Errorf("package cursor does not say %s any more", words)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"read_file", "write_file", "grep", "list_directory", "größe"}
+	for name, want := range map[string]string{
+		"readfile": "[read_file]", "Read-File": "[read_file]", "gerp": "[grep]", "grepp": "[grep]", "rgep": "[grep]",
+		"file": "[read_file write_file]", "directory": "[list_directory]", "grösse": "[größe]", "nothing_like_it": "[]", "x": "[]", "": "[]",
+	} {
+		if got := fmt.Sprint(nearest(name, names)); got != want {
+			t.Errorf("nearest(%q) = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	tests := []struct {
+		progress, total float64
+		want            string
+	}{
+		{0, 0, "0"}, {1234567, 0, "1,234,567"}, {-1000, 0, "-1,000"}, {-100, 0, "-100"}, {0.25, 0, "0.2"}, {1e300, 0, "1e+300"},
+		{1, 3, "1 of 3"}, {1e6, 2e6, "1,000,000 of 2,000,000"}, {0.333, 1, "33%"}, {1.5, 3, "50%"},
+	}
+	for _, tt := range tests {
+		if got := amount(host.Progress{Progress: tt.progress, Total: tt.total}); got != tt.want {
+			t.Errorf("%g of %g is shown as %q, want %q", tt.progress, tt.total, got, tt.want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0 lines", 1: "1 line", 999: "999 lines", 1000: "1,000 lines"} {
+		if got := count(n, "line"); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"a":1}`: `'{"a":1}'`, "it's": `"it's"`, "a\nb": `"a\nb"`, "\x1b": `"\x1b"`, strings.Repeat("é", 101): "'" + strings.Repeat("é", 100) + "…'",
+	} {
+		if got := quoted(in); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		}
 	}
 }

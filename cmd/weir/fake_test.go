@@ -27,12 +27,22 @@ var fakeResults = map[string]string{
 	"struct": `{"content":[],"structuredContent":{"sum":9007199254740993}}`,
 	"loop":   `{"content":[{"type":"text","text":"page"}],"structuredContent":{"nextCursor":"same"}}`,
 	"tail":   `{"content":[{"type":"text","text":"the end for now"}],"structuredContent":{"items":[],"truncated":false,"nextCursor":"later"}}`,
+	"stale":  `{"content":[{"type":"text","text":"cursor: altered, or from a server with another key; start again without cursor"}],"isError":true}`,
+	"Greet":  `{"content":[{"type":"text","text":"Tool Greet not found"}],"isError":true}`,
 	"modern": `{"resultType":"complete","content":[{"type":"text","text":"per request"}]}`,
 }
 
 var fakePages = map[string]string{
 	"":   `{"content":[{"type":"text","text":"one two"}],"structuredContent":{"items":["one","two"],"truncated":true,"nextCursor":"p2","totalEstimate":3}}`,
 	"p2": `{"content":[{"type":"text","text":"three"}],"structuredContent":{"items":["three"],"truncated":false,"totalEstimate":3}}`,
+}
+
+// fakeWeir are pages as a Weir server writes them: the summary first. What q
+// ends with decides how the last one ends.
+var fakeWeir = map[string]string{
+	"":   `{"content":[{"type":"text","text":"Returned 2 of 1,004 lines. Use cursor \"p2\" to continue, or add a narrower path or query.\none\ntwo"}],"structuredContent":{"items":["one","two"],"truncated":true,"nextCursor":"p2","totalEstimate":1004}}`,
+	"p2": `{"content":[{"type":"text","text":"Returned 1 of 1,004 lines. Left out because too large: 1 (40,000 bytes). Use cursor \"p3\" to continue, or add a narrower path or query.\nReturned home."}],"structuredContent":{"items":["Returned home."],"truncated":true,"omitted":1,"nextCursor":"p3","totalEstimate":1004}}`,
+	"p3": `{"content":[{"type":"text","text":"Returned 1 of 1,004 lines. This is the current end. Use cursor \"p4\" to read what comes later.\nfour"}],"structuredContent":{"items":["four"],"truncated":false,"nextCursor":"p4","totalEstimate":1004}}`,
 }
 
 // fakeServer is a tool server, written without any of Weir's code, for the
@@ -44,6 +54,11 @@ func fakeServer() {
 	modern := flag.Bool("modern", false, "answer initialize with an error")
 	stubborn := flag.Bool("stubborn", false, "ignore the end of stdin, and SIGTERM")
 	orphan := flag.Bool("orphan", false, "leave a process behind")
+	deaf := flag.Bool("deaf", false, "read nothing after initialize")
+	mute := flag.Bool("mute", false, "answer nothing")
+	babble := flag.String("babble", "", "print `TEXT` on stdout for ever")
+	early := flag.Bool("early", false, "end with -status once initialize is answered")
+	many := flag.Bool("many", false, "list tools with long names, titles, and one alone")
 	note := flag.String("note", "", "write to `FILE` what happens")
 	flag.Parse()
 	say := func(format string, args ...any) {
@@ -71,6 +86,12 @@ func fakeServer() {
 	if *banner != "" {
 		fmt.Println(*banner)
 	}
+	for *babble != "" {
+		if _, err := fmt.Println(*babble); err != nil {
+			say("nobody listens")
+			os.Exit(1)
+		}
+	}
 	slow := map[string]bool{}
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
@@ -93,6 +114,9 @@ func fakeServer() {
 			os.Exit(8)
 		}
 		reply := func(result string) { fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result) }
+		if *mute {
+			continue
+		}
 		switch m.Method {
 		case "initialize":
 			if *modern {
@@ -100,9 +124,19 @@ func fakeServer() {
 				break
 			}
 			reply(`{"protocolVersion":` + strconv.Quote(m.Params.Version) + `,"capabilities":{"tools":{}},"serverInfo":{"name":"fake","version":"1.2"}}`)
+			switch {
+			case *early:
+				os.Exit(*status)
+			case *deaf:
+				time.Sleep(time.Hour)
+			}
 		case "server/discover":
 			reply(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.2"}},"ttlMs":0,"cacheScope":"private"}`)
 		case "tools/list":
+			if *many {
+				reply(`{"tools":[{"name":"` + strings.Repeat("long", 16) + `","description":"Has the longest name.","inputSchema":{}},{"name":"hello","title":"Greeter","description":"Greets.","inputSchema":{}},{"name":"say","description":"Say it: loud.","annotations":{"title":"Say it"},"inputSchema":{}}]}`)
+				break
+			}
 			if m.Params.Cursor == "" {
 				reply(`{"tools":[{"name":"hello","description":"Greets.\nPolitely.","inputSchema":{"type":"object"}}],"nextCursor":"more"}`)
 				break
@@ -121,6 +155,10 @@ func fakeServer() {
 				say("slow started")
 			case name == "pages" && m.Params.Arguments.Q == "x":
 				reply(fakePages[m.Params.Arguments.Cursor])
+			case name == "weirpages":
+				reply(fakeWeir[m.Params.Arguments.Cursor])
+			case name == "half":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"res`, m.ID)
 			case name == "big":
 				reply(`{"content":[{"type":"text","text":"` + strings.Repeat("x", 100_000) + `"}]}`)
 			case fakeResults[name] != "":

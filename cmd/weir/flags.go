@@ -8,8 +8,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/weir-mcp/weir/internal/host"
 )
@@ -30,6 +34,8 @@ func splitCommand(args []string) (own, command []string, err error) {
 		return args, nil, usagef("no server: give the command that starts it after --")
 	case i == len(args)-1:
 		return args[:i], nil, usagef("no server: nothing comes after --")
+	case args[i+1] == "":
+		return args[:i], nil, usagef("no server: the command after -- is empty")
 	}
 	return args[:i], args[i+1:], nil
 }
@@ -78,7 +84,8 @@ func (e *eraFlag) Set(s string) error {
 		*e = eraFlag(s)
 		return nil
 	}
-	return fmt.Errorf("not legacy, modern or one of %q", revisions)
+	last := len(revisions) - 1
+	return fmt.Errorf("not legacy, modern, %s or %s", strings.Join(revisions[:last], ", "), revisions[last])
 }
 
 // protocol is the revision that the flag asks for.
@@ -92,37 +99,56 @@ func (e *eraFlag) protocol() string {
 	return string(*e)
 }
 
-// rawFile is the flag -raw: a file that gets the server's stdout byte for byte.
-type rawFile struct {
-	f   *os.File // nil when the flag was not given
-	err error    // the first error of a write
+// parseTimeout reads the flag -timeout.
+func parseTimeout(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	switch _, number := strconv.ParseFloat(s, 64); {
+	case err != nil && number == nil:
+		return 0, fmt.Errorf("give a unit, such as %ss", s)
+	case err != nil:
+		return 0, errors.New("not a time such as 5s, 1m30s or 500ms")
+	case d < 0:
+		return 0, errors.New("less than no time")
+	}
+	return d, nil
 }
 
-func (r *rawFile) String() string { return "" }
-
-// Set keeps the name's file open at once, so that a mistake stops everything.
-func (r *rawFile) Set(name string) (err error) {
-	r.f, err = os.Create(name)
-	return err
+// parseLimit reads the flag -limit.
+func parseLimit(s string) (int, error) {
+	n, err := strconv.Atoi(s)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, errors.New("more than this machine can count")
+	case err != nil:
+		return 0, errors.New("not a number of bytes such as 67108864")
+	case n <= 0:
+		return 0, errors.New("less than one byte")
+	}
+	return n, nil
 }
 
-func (r *rawFile) Write(p []byte) (int, error) {
-	n, err := r.f.Write(p)
-	if r.err == nil {
-		r.err = err
+// parseArguments reads the arguments of a tool.
+func parseArguments(s string) (jsontext.Value, error) {
+	const want = `give one JSON object, such as '{"name":"x"}'`
+	v := jsontext.Value(s)
+	switch err := v.Compact(); {
+	case strings.TrimSpace(s) == "":
+		return nil, usagef("the arguments are empty: leave them out, or %s", want)
+	case err != nil:
+		return nil, usagef("arguments %s are not JSON (%s): %s", quoted(s), strings.TrimPrefix(err.Error(), "jsontext: "), want)
+	case v.Kind() != '{':
+		return nil, usagef("arguments %s are not an object: %s", quoted(s), want)
 	}
-	return n, err
+	return v, nil
 }
 
-func (r *rawFile) close() error {
-	if r.f == nil {
-		return nil
+// quoted shows an argument of the command line as it came, shortened.
+func quoted(s string) string {
+	if runes := []rune(s); len(runes) > 100 {
+		s = string(runes[:100]) + "…"
 	}
-	if err := r.f.Close(); r.err == nil {
-		r.err = err
+	if s != harmless(s) || strings.ContainsAny(s, "\n'") {
+		return strconv.Quote(s)
 	}
-	if r.err != nil {
-		return fmt.Errorf("-raw: %w", r.err)
-	}
-	return nil
+	return "'" + s + "'"
 }

@@ -5,61 +5,70 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Columns of the table that are longer are cut.
+// Columns of the table that are longer are cut; but a name is not, as it has to
+// be typed: a longer one moves the rest of its row.
 const (
+	nameWidth        = 24
 	argumentsWidth   = 48
 	descriptionWidth = 72
 )
 
 // list prints the tools, following the pages of tools/list.
 func (c *call) list(ctx context.Context, opened jsontext.Value) error {
-	return c.listWithin(ctx, func(ctx context.Context) error {
-		var b bytes.Buffer
-		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "TOOL\tARGUMENTS\tWHAT IT DOES")
-		n := 0
+	var rows [][3]string
+	_, err := within(ctx, c, "tools/list", func(ctx context.Context) (struct{}, error) {
 		for page, err := range c.h.Pages(ctx, "tools/list") {
 			if err != nil {
-				return err
+				return struct{}{}, err
 			}
 			if c.json {
 				if _, err := fmt.Fprintf(c.env.stdout, "%s\n", page); err != nil {
-					return err
+					return struct{}{}, err
 				}
 				continue
 			}
 			tools, err := readTools(page)
 			if err != nil {
-				return err
+				return struct{}{}, err
 			}
-			n += len(tools)
 			for _, t := range tools {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Name, 0), oneLine(t.arguments(), argumentsWidth), oneLine(t.what(), descriptionWidth))
+				rows = append(rows, [3]string{oneLine(t.Name, 0), oneLine(t.arguments(), argumentsWidth), oneLine(t.what(), descriptionWidth)})
 			}
 		}
-		if c.json {
-			return nil
-		}
-		w.Flush()
-		fmt.Fprintf(&b, "\n%d tools, %s, revision %s\n", n, serverName(opened), c.h.Protocol())
-		_, err := c.env.stdout.Write(b.Bytes())
-		return err
+		return struct{}{}, nil
 	})
+	if err != nil || c.json {
+		return err
+	}
+	_, err = fmt.Fprintf(c.env.stdout, "%s\n%s, %s, revision %s\n",
+		table(append([][3]string{{"TOOL", "ARGUMENTS", "WHAT IT DOES"}}, rows...)),
+		count(int64(len(rows)), "tool"), serverName(opened), c.h.Protocol())
+	return err
 }
 
-func (c *call) listWithin(ctx context.Context, fn func(context.Context) error) error {
-	_, err := within(ctx, c.timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, fn(ctx) })
-	return err
+// table sets rows in columns, with two blanks between them.
+func table(rows [][3]string) string {
+	names, args := 0, 0
+	for _, r := range rows {
+		names, args = max(names, utf8.RuneCountInString(r[0])), max(args, utf8.RuneCountInString(r[1]))
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		line := fmt.Sprintf("%-*s  %-*s  %s", min(names, nameWidth), r[0], args, r[1], r[2])
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
 }
 
 // tool is a tool as tools/list describes it.
@@ -67,6 +76,9 @@ type tool struct {
 	Name        string `json:"name"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
+	Annotations struct {
+		Title string `json:"title"`
+	} `json:"annotations"`
 	InputSchema struct {
 		Properties jsontext.Value `json:"properties"`
 		Required   []string       `json:"required"`
@@ -108,11 +120,16 @@ func (t *tool) arguments() string {
 	return strings.Join(names, " ")
 }
 
+// what is the title and the description, of which either may be missing.
 func (t *tool) what() string {
-	if t.Description == "" {
-		return t.Title
+	title, description := strings.TrimSpace(cmp.Or(t.Title, t.Annotations.Title)), strings.TrimSpace(t.Description)
+	switch {
+	case title == "" || title == t.Name || strings.HasPrefix(description, title):
+		return cmp.Or(description, title)
+	case description == "":
+		return title
 	}
-	return t.Description
+	return title + ": " + description
 }
 
 // oneLine makes s fit a cell: its first line, at most width characters (0: as

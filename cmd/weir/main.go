@@ -49,6 +49,9 @@ type environment struct {
 	// grace is how long a server may take to end. Zero means the host's
 	// default.
 	grace time.Duration
+	// patience is how long the handshake may take before a hint. Zero means
+	// 10 s.
+	patience time.Duration
 }
 
 func main() {

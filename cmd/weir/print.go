@@ -14,8 +14,9 @@ import (
 	"github.com/weir-mcp/weir/internal/host"
 )
 
-// print writes one result: an error's text to stderr, all else to stdout.
-func (c *call) print(r *host.Result) error {
+// print writes one result, of which text is what a person reads: an error's
+// text to stderr, all else to stdout.
+func (c *call) print(r *host.Result, text string) error {
 	if c.json {
 		_, err := fmt.Fprintf(c.env.stdout, "%s\n", r.Raw)
 		return err
@@ -24,7 +25,6 @@ func (c *call) print(r *host.Result) error {
 	if r.IsError {
 		w, terminal = c.env.stderr, c.env.errTerminal
 	}
-	text := readable(r)
 	if terminal {
 		text = harmless(text)
 	}
@@ -40,12 +40,11 @@ func (c *call) print(r *host.Result) error {
 func readable(r *host.Result) string {
 	var parts []string
 	for _, b := range r.Content {
-		size := len(b.Data) / 4 * 3 // base64
 		switch b.Type {
 		case "text":
 			parts = append(parts, b.Text)
 		case "image", "audio":
-			parts = append(parts, fmt.Sprintf("[%s %s, about %d bytes]", b.Type, b.MIMEType, size))
+			parts = append(parts, fmt.Sprintf("[%s %s, %s]", b.Type, b.MIMEType, decoded(b.Data)))
 		case "resource_link":
 			parts = append(parts, "[link "+strings.TrimSpace(b.URI+" "+b.Description)+"]")
 		case "resource":
@@ -53,7 +52,7 @@ func readable(r *host.Result) string {
 				parts = append(parts, b.Resource.Text)
 				break
 			}
-			parts = append(parts, fmt.Sprintf("[resource %s %s, about %d bytes]", b.Resource.URI, b.Resource.MIMEType, len(b.Resource.Blob)/4*3))
+			parts = append(parts, fmt.Sprintf("[resource %s %s, %s]", b.Resource.URI, b.Resource.MIMEType, decoded(b.Resource.Blob)))
 		default:
 			parts = append(parts, fmt.Sprintf("[content of type %q]", b.Type))
 		}
@@ -62,6 +61,11 @@ func readable(r *host.Result) string {
 		parts = append(parts, string(r.Structured))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// decoded is the size of what base64 holds.
+func decoded(base64 string) string {
+	return count(int64(len(strings.TrimRight(base64, "="))*3/4), "byte")
 }
 
 // harmless replaces what could steer a terminal.
@@ -119,40 +123,6 @@ func (s *status) Write(p []byte) (int, error) {
 	defer s.mu.Unlock()
 	s.clearLocked()
 	return s.next.Write(p)
-}
-
-// faultLog takes note of the lines that are not as the protocol wants them.
-type faultLog struct {
-	mu    sync.Mutex // guards all below
-	n     int
-	first host.Frame
-}
-
-func (l *faultLog) see(f host.Frame) {
-	if f.Faults == 0 || f.Kind == host.Oversize {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.n == 0 {
-		l.first = f
-	}
-	l.n++
-}
-
-func (l *faultLog) report(w io.Writer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.n == 0 {
-		return
-	}
-	line := l.first.Raw
-	more := ""
-	if len(line) > 100 {
-		line, more = line[:100], "…"
-	}
-	fmt.Fprintf(w, "weir call: warning: %d lines of the server's stdout break the protocol, first line %d (%s): %q%s\n",
-		l.n, l.first.Seq+1, l.first.Faults, line, more)
 }
 
 // version is the version of this program as the Go tool recorded it.

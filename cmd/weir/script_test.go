@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"weir":       main,
 		"fakeserver": fakeServer,
+		"nothing":    func() {},
+		"echoserver": func() { io.Copy(os.Stdout, os.Stdin) },
 		"launcher": func() { // runs a command as go run does: as its child, on its own streams
 			cmd := exec.Command(os.Args[1], os.Args[2:]...)
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -137,14 +137,43 @@ func TestEnds(t *testing.T) {
 		t.Errorf("a request to a server that does not read: %v", err)
 	}
 
-	h = inProcess(t, Config{})
+	release := make(chan struct{})
+	h, err := Run(Config{}, func(context.Context, io.ReadCloser, io.WriteCloser) error { <-release; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
 	h.CloseInput()
 	if _, err := h.Request(soon(t), "ping", nil); !errors.Is(err, errInputClosed) {
 		t.Errorf("a request after CloseInput: %v", err)
 	}
+	close(release)
 	<-h.Done()
 	if _, err := h.Request(soon(t), "ping", nil); fmt.Sprint(err) != "host: the session has ended: Serve returned nil before ping was sent" {
 		t.Errorf("a request after Serve: %v", err)
+	}
+}
+
+// TestEndsAfterHandshake: a server that is gone before the handshake's last
+// message is sent.
+func TestEndsAfterHandshake(t *testing.T) {
+	var h *Host
+	started := make(chan struct{})       // h is set
+	cfg := Config{OnFrame: func(Frame) { // holds the answer back until the end is known
+		<-started
+		h.until(soon(t), func() bool { return h.Metrics().Exit != nil })
+	}}
+	var err error
+	h, err = Run(cfg, func(_ context.Context, in io.ReadCloser, out io.WriteCloser) error {
+		in.Read(make([]byte, 1<<10))
+		io.WriteString(out, `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"x","version":"1"}}}`+"\n")
+		return errStopReading
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(started)
+	if _, err := h.Open(soon(t)); !errors.Is(err, errStopReading) || !strings.HasSuffix(err.Error(), " after it answered initialize") {
+		t.Errorf("Open: %v", err)
 	}
 }
 

@@ -1,0 +1,138 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/internal/host"
+)
+
+// pages calls the tool, and with -all again for each further page.
+func (c *call) pages(ctx context.Context) error {
+	args, cursor := c.args, ""
+	var sum sum
+	for {
+		r, err := within(ctx, c, c.tool, func(ctx context.Context) (*host.Result, error) {
+			return c.h.CallProgress(ctx, c.tool, arguments(args), c.progress)
+		})
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		c.status.clear()
+		page := r.Page()
+		if !c.all || page.More == "" && sum.pages == 0 || r.IsError {
+			if err := c.print(r, readable(r)); err != nil {
+				return err
+			}
+			if r.IsError {
+				c.hints(ctx, r)
+				return errIsError
+			}
+			return nil
+		}
+		sum.add(page)
+		summary, text := cutSummary(readable(r))
+		if err := c.print(r, text); err != nil {
+			return err
+		}
+		if page.More == "" {
+			if !c.json {
+				c.say("%s", sum.end(summary))
+			}
+			return nil
+		}
+		if page.More == cursor {
+			return errors.New("the tool gave the same nextCursor twice")
+		}
+		cursor = page.More
+		if args, err = withCursor(c.args, cursor); err != nil {
+			return err
+		}
+		c.status.set(fmt.Sprintf("%s, %s", sum.String(), count(c.h.Metrics().Received, "byte")))
+	}
+}
+
+// sum is what the pages of one run held together.
+type sum struct {
+	pages, items, omitted int64
+	total                 int64 // as the last page that knew it said, -1 when none did
+}
+
+func (s *sum) add(p host.Page) {
+	s.pages, s.items, s.omitted = s.pages+1, s.items+int64(p.Items), s.omitted+p.Omitted
+	s.total = p.Total
+}
+
+func (s *sum) String() string {
+	text := count(s.pages, "page") + ", "
+	switch {
+	case s.total >= 0 && s.total != s.items:
+		text += fmt.Sprintf("%s of %s", comma(s.items), count(s.total, "item"))
+	default:
+		text += count(s.items, "item")
+	}
+	if s.omitted > 0 {
+		text += fmt.Sprintf(", %s left out because too large", comma(s.omitted))
+	}
+	return text
+}
+
+// end is the sum after the last page, whose summary says more when that holds a
+// cursor to come back with.
+func (s *sum) end(summary string) string {
+	if _, later, ok := strings.Cut(summary, " Use cursor "); ok {
+		return s.String() + "; use cursor " + later
+	}
+	return s.String()
+}
+
+// summaryLine is how the text of a Weir server's page begins.
+var summaryLine = regexp.MustCompile(`^Returned [\d,]+ (of [\d,]+ )?\S.*\.`)
+
+// cutSummary divides the text of a page into its summary, "" for none, and the
+// items. Between the pages of one run the summaries would stand among the data.
+func cutSummary(text string) (summary, items string) {
+	line, rest, ok := strings.Cut(text, "\n")
+	if !ok || !summaryLine.MatchString(line) {
+		return "", text
+	}
+	return line, rest
+}
+
+// arguments is nil for none, so that they are left out of the request.
+func arguments(v jsontext.Value) any {
+	if v == nil {
+		return nil
+	}
+	return v
+}
+
+// withCursor returns args with the argument "cursor" set.
+func withCursor(args jsontext.Value, cursor string) (jsontext.Value, error) {
+	members := map[string]jsontext.Value{}
+	if args != nil {
+		if err := json.Unmarshal(args, &members); err != nil {
+			return nil, err
+		}
+	}
+	quoted, err := jsontext.AppendQuote(nil, cursor)
+	if err != nil {
+		return nil, fmt.Errorf("nextCursor: %w", err)
+	}
+	members["cursor"] = quoted
+	return json.Marshal(members, json.Deterministic(true))
+}
+
+// progress shows one notification of progress.
+func (c *call) progress(p host.Progress) {
+	c.status.set(strings.TrimSpace(c.tool + ": " + amount(p) + " " + p.Message))
+}
