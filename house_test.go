@@ -64,6 +64,7 @@ func TestImports(t *testing.T) {
 		"internal/host":    {"internal/wire", "internal/quote"},
 		"result":           {"internal/quote"},
 		"tool":             {"result", "cursor", "internal/quote", "internal/owner"},
+		"exec":             {"result", "internal/quote", "internal/owner"},
 		"server":           {"tool", "result", "cursor", "internal/wire", "internal/quote", "internal/owner", "internal/stdio", "internal/logsink"},
 	}
 	for pkg, allowed := range may {
@@ -91,28 +92,28 @@ func TestCases(t *testing.T) {
 		"01", "02", "03", "04", "05", "07", "08", "09", "10", "11", "12", "13", "14", "15", // framing
 		"17", "18", "19", "20", "22", // cancel
 		"24", "25", "26", "27", "28", "29", "30", "32", "33", // result
+		"52", "53", "54", "55", "56", "58", // exec
 		"35", "36", "37", "38", "39", "40", "41", "42", "43", "45", "47", "48", "49", "50", "51", // schema
 		"63", "64", "65", "66", "67", "76", // lifecycle
 		"68", "69", // concurrency
 		"71", // cursor
 	}
-	// What of a case needs a child process, SSH or HTTP, and so comes later.
-	exempt := map[string]string{
-		"22": "the child tree of a tool that timed out: with exec",
-		"64": "the child of a running tool: with exec",
-	}
 	seen := make(map[string]bool)
-	name := regexp.MustCompile(`[cC]ases? ?_?(\d\d)\b|, (\d\d)\b`)
+	name := regexp.MustCompile(`(?i)\bcases?[ _]\d\d(?:\b|_)(?:(?:, | and |, and )(?:case )?\d\d\b)*`)
+	number := regexp.MustCompile(`\d\d`)
+	branch := regexp.MustCompile(`^\s*case \d`) // of a switch
 	sources(t, func(path string, data []byte) {
 		if !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "testdata/") || path == "house_test.go" {
 			return
 		}
 		for line := range strings.Lines(string(data)) {
-			if !strings.Contains(strings.ToLower(line), "case") {
+			if branch.MatchString(line) {
 				continue
 			}
-			for _, m := range name.FindAllStringSubmatch(line, -1) {
-				seen[m[1]+m[2]] = true
+			for _, m := range name.FindAllString(line, -1) {
+				for _, n := range number.FindAllString(m, -1) {
+					seen[n] = true
+				}
 			}
 		}
 	}, ".go", ".txtar", ".txt")
@@ -120,8 +121,5 @@ func TestCases(t *testing.T) {
 		if !seen[n] {
 			t.Errorf("no test names case %s", n)
 		}
-	}
-	for n, part := range exempt {
-		t.Logf("case %s, later: %s", n, part)
 	}
 }

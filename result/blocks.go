@@ -146,6 +146,7 @@ func (f *fitter) least(spans []span, blocks []Content, limit int) {
 	how := f.how()
 	for i, c := range blocks {
 		s := &spans[i]
+		s.least = s.text
 		if s.text > leastText {
 			_, text := parts(c)
 			size := int64(len(text))

@@ -38,6 +38,7 @@ func TestBoundManyBlocks(t *testing.T) {
 		{"links of half the limit", 3, func(int) Content { return LinkContent{URI: strings.Repeat("u", 15<<10)} }, Budget{}, "", 2},
 		{"the smallest limit", 50, func(int) Content { return TextContent{Text: word} }, Budget{Bytes: 1}, "", 4},
 		{"a long hint", 50, func(int) Content { return TextContent{Text: word} }, Budget{Bytes: 1}, hint, 3},
+		{"items, and no room for the note", 1500, func(i int) Content { return TextContent{Text: fmt.Sprintf("%032d", i)} }, Budget{Bytes: 999*32 + 10}, "", 990},
 		{"items too", 2000, func(int) Content { return TextContent{Text: word} }, Budget{}, "", 160},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -148,16 +148,23 @@ func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request
 		}
 		out = newSchema(text)
 	}
-	err := register(r, t, h == nil, nil, out)
-	if err == nil && !t.pages {
-		r.Remove(info.Name)
-		err = registerError(info.Name, errors.New("the input type has to embed tool.PageInput"))
+	must(complete(r, t, h == nil, nil, out))
+	if !t.pages {
+		must(registerError(info.Name, errors.New("the input type has to embed tool.PageInput")))
 	}
-	must(err)
+	must(r.add(t))
 }
 
 // register completes t and adds it to r.
-func register(r *Registry, t *Tool, noHandler bool, outType reflect.Type, out *schema) (err error) {
+func register(r *Registry, t *Tool, noHandler bool, outType reflect.Type, out *schema) error {
+	if err := complete(r, t, noHandler, outType, out); err != nil {
+		return err
+	}
+	return r.add(t)
+}
+
+// complete fills in t, which is to be added to r.
+func complete(r *Registry, t *Tool, noHandler bool, outType reflect.Type, out *schema) (err error) {
 	if r == nil {
 		return registerError(t.info.Name, errNoRegistry)
 	}
@@ -185,7 +192,7 @@ func register(r *Registry, t *Tool, noHandler bool, outType reflect.Type, out *s
 	if err := t.decodeDefaults(); err != nil {
 		return registerError(t.info.Name, err)
 	}
-	return r.add(t)
+	return nil
 }
 
 // must panics with an error of registration: the program is wrong.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -52,9 +53,21 @@ func (t *Tool) prepare(req *Request) error {
 	case err != nil:
 		return &InternalError{Tool: t.info.Name, Err: err}
 	case len(found) > 0:
-		return &argumentError{append(found, t.undecodable(normal, found)...).sorted()}
+		found = append(found, t.undecodable(normal, found)...).sorted()
+		return &argumentError{t.restart(found)}
 	}
 	return nil
+}
+
+// restart says what to do about a cursor that is not even a string, as package
+// cursor does about others.
+func (t *Tool) restart(found problems) problems {
+	for i := range found {
+		if t.pages && found[i].place == "cursor" && strings.HasPrefix(found[i].text, "found ") {
+			found[i].text += `; start again without "cursor"`
+		}
+	}
+	return found
 }
 
 // unread refuses duplicate names in what a did not read, unless the decoder of
@@ -171,7 +184,15 @@ func decodeProblem(args jsontext.Value, err error) problem {
 	if v := valueAt(args, string(semantic.JSONPointer)); v != nil {
 		found = shown(v)
 	}
-	if wanted := wantedType(semantic.GoType); wanted != "" {
+	wanted := wantedType(semantic.GoType)
+	if name := nameAt(args, semantic.ByteOffset); name != nil {
+		text := "the name cannot be used"
+		if wanted != "" {
+			text = "the name has to be " + wanted
+		}
+		return problem{place, text}
+	}
+	if wanted != "" {
 		return problem{place, fmt.Sprintf("found %s, wanted %s", found, wanted)}
 	}
 	why := ""
@@ -191,6 +212,8 @@ func wantedType(t reflect.Type) string {
 		return ""
 	case t == reflect.TypeFor[time.Duration]():
 		return durationWord
+	case t == reflect.TypeFor[time.Time]():
+		return formatWord("date-time")
 	case t.PkgPath() != "":
 		return ""
 	}

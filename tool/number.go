@@ -138,6 +138,28 @@ func decimal(text []byte) (neg bool, digits []byte, exp int, ok bool) {
 	return neg, digits, exp, true
 }
 
+// appendCanonical appends the JSON number text as digits without zeros around
+// them, and the power of ten where that is not one. A number past the bounds of
+// this file is appended as it is.
+func appendCanonical(dst, text []byte) []byte {
+	neg, digits, exp, ok := decimal(text)
+	if !ok {
+		return append(dst, text...)
+	}
+	short := bytes.TrimRight(digits, "0")
+	if len(short) == 0 {
+		return append(dst, '0')
+	}
+	if neg {
+		dst = append(dst, '-')
+	}
+	dst = append(dst, short...)
+	if exp += len(digits) - len(short); exp != 0 {
+		dst = strconv.AppendInt(append(dst, 'e'), int64(exp), 10)
+	}
+	return dst
+}
+
 // positive tells whether the JSON number text is above zero.
 func positive(text []byte) bool {
 	neg, digits, _, ok := decimal(text)

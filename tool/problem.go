@@ -338,7 +338,16 @@ func wantedWord(schema object) string {
 	if description, _ := schema["description"].(string); strings.Contains(description, durationWord) {
 		return durationWord
 	}
-	return strings.Join(typesOf(schema["type"]), " or ")
+	types := typesOf(schema["type"])
+	if slices.Contains(types, "string") {
+		switch {
+		case schema["format"] == "date-time":
+			types[slices.Index(types, "string")] = formatWord("date-time")
+		case schema["contentEncoding"] == "base64":
+			types[slices.Index(types, "string")] = "base64"
+		}
+	}
+	return strings.Join(types, " or ")
 }
 
 func looksLikeJSON(s string) bool {

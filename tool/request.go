@@ -125,12 +125,33 @@ func (r *Request) CursorScope() (tool string, query []byte) {
 		query = append(append(quote.Append(query, m.name), ':'), m.value...)
 		return true
 	})
-	canonical, err := jsontext.AppendFormat(nil, append(query, '}'),
+	ordered, err := jsontext.AppendFormat(nil, append(query, '}'),
 		jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true), jsontext.ReorderRawObjects(true))
 	if err != nil { // not for arguments that were validated
 		return r.Tool, slices.Clone(r.Arguments)
 	}
-	return r.Tool, canonical
+	return r.Tool, canonicalNumbers(ordered)
+}
+
+// canonicalNumbers writes each number in text, which is valid JSON, in one of
+// its forms: 1.0 and 1 are the same, and so are 0.5 and 5e-1.
+func canonicalNumbers(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		end := i + 1
+		switch c := text[i]; {
+		case c == '"':
+			end, _ = skipString(text, i)
+		case c == '-' || '0' <= c && c <= '9':
+			end, _ = skipNumber(text, i)
+			out = appendCanonical(out, text[i:end])
+			i = end
+			continue
+		}
+		out = append(out, text[i:end]...)
+		i = end
+	}
+	return out
 }
 
 // A group is the goroutines of a call without a server.

@@ -160,6 +160,20 @@ func memberAt(b []byte, i int) (name []byte, value int) {
 	return name, i
 }
 
+// nameAt returns the name of a member that begins at b[i], with quotes, or nil
+// when something else does.
+func nameAt(b []byte, i int64) []byte {
+	if i < 0 || i >= int64(len(b)) {
+		return nil
+	}
+	start := skipSpace(b, int(i))
+	if _, v := memberAt(b, start); v < 0 {
+		return nil
+	}
+	end, _ := skipString(b, start)
+	return b[start:end]
+}
+
 // A member is one name and value of an object.
 type member struct {
 	name  []byte // as text, without quotes and escapes
