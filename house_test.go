@@ -63,6 +63,7 @@ func TestImports(t *testing.T) {
 		"internal/wire":    {"internal/quote"},
 		"internal/host":    {"internal/wire", "internal/quote"},
 		"result":           {"internal/quote"},
+		"result/artifact":  {"tool", "result", "cursor", "internal/quote", "internal/owner"},
 		"tool":             {"result", "cursor", "internal/quote", "internal/owner"},
 		"exec":             {"result", "internal/quote", "internal/owner"},
 		"server":           {"tool", "result", "cursor", "internal/wire", "internal/quote", "internal/owner", "internal/stdio", "internal/logsink"},

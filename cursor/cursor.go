@@ -73,7 +73,7 @@ const (
 var encoding = base64.RawURLEncoding.Strict()
 
 // Encode seals p for s. The token has at most MaxLen bytes; a position that
-// does not fit is refused with [ErrTooLong]. Other errors mean that s is nil,
+// does not fit is refused with [ErrPosition]. Other errors mean that s is nil,
 // that the key is too short, or that p cannot be stored as JSON.
 func (c Codec[P]) Encode(s Scope, p P) (string, error) {
 	if s == nil {
@@ -98,7 +98,7 @@ func (c Codec[P]) Encode(s Scope, p P) (string, error) {
 	b = append(b, position...)
 	b = append(b, seal(key, b)...)
 	if encoding.EncodedLen(len(b)) > MaxLen {
-		return "", ErrTooLong
+		return "", ErrPosition
 	}
 	return encoding.EncodeToString(b), nil
 }

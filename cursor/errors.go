@@ -33,9 +33,13 @@ var (
 	// ErrExpired: the token is older than MaxAge.
 	ErrExpired = errors.New("cursor: expired" + again)
 
-	// ErrTooLong: the token, given or to be made, is longer than MaxLen.
+	// ErrTooLong: the token is longer than MaxLen.
 	ErrTooLong = errors.New("cursor: longer than 512 bytes" + again)
 )
+
+// ErrPosition: [Codec.Encode] cannot make a token of at most MaxLen bytes of the
+// position. To start again would not help; the author has to store less.
+var ErrPosition = errors.New("cursor: the position is too long for a cursor (512 bytes): an author's mistake")
 
 // What no other call can put right: mistakes of an author, or of who set the
 // variable.

@@ -127,6 +127,9 @@ func (f *fitter) structured(r *Result) error {
 		r.Content = []Content{TextContent{Text: string(v)}}
 		f.whole = true
 	}
+	if isPage && r.IsError && page.bare { // its text has both forms now, which fit one by one
+		f.budget.Bytes += inner("\n" + string(v))
+	}
 	r.Structured = v
 	return nil
 }

@@ -47,7 +47,8 @@ const (
 // must not be copied after the first Add.
 type Page[T any] struct {
 	// Budget bounds the page: Bytes each form by itself, Items the items taken
-	// and left out together. Zero fields mean the defaults.
+	// and left out together. In a handler it is always req.Budget(), which knows
+	// what the tool and the caller ask for. Zero fields mean the defaults.
 	Budget Budget
 
 	// NextCursor is where to read on, at most MaxCursor bytes. Empty means that
@@ -70,7 +71,7 @@ type Page[T any] struct {
 
 	// Line returns an item's line in the text form, without a line break at its
 	// end. Nil means the item's compact JSON, or the item itself if it is a
-	// string.
+	// string, with \n and \r for its line breaks.
 	Line func(item T) string
 
 	// Shrink returns a smaller item to stand for one that would not fit an
@@ -196,7 +197,7 @@ func (p *Page[T]) addLine(item T, encoded []byte) bool {
 	if p.Line != nil {
 		line = p.Line(item)
 	} else if text, ok := any(item).(string); ok {
-		line = text
+		line = oneLine(text)
 	} else {
 		return addLine(s, encoded)
 	}

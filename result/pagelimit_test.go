@@ -196,22 +196,36 @@ func TestLongestSummary(t *testing.T) {
 	}
 }
 
-// A budget that the caller made too small is his to mend, not a mistake.
+// A budget that the caller made too small is his to mend, not a mistake. What he
+// can do is said, and no more than that: maxBytes makes no budget larger.
 func TestPageNoRoom(t *testing.T) {
 	extra := map[string]string{"query": strings.Repeat("q", 2000)}
-	p := Page[row]{Budget: Budget{Bytes: 1 << 10}, Extra: extra}
-	if p.Add(row{}) {
-		t.Error("there is no room for an item")
-	}
-	r := p.Result()
-	if p.Err() != nil || !r.IsError || !strings.Contains(texts(r)[0], ": it needs ") {
-		t.Fatalf("%+v, %v", r, p.Err())
-	}
-	var needs int
-	fmt.Sscanf(strings.ReplaceAll(strings.SplitAfter(texts(r)[0], "it needs ")[1], ",", ""), "%d", &needs)
-	p = Page[row]{Budget: Budget{Bytes: needs}, Extra: extra}
-	if !p.Add(row{}) || p.Result().IsError {
-		t.Errorf("with %d there is no room either", needs)
+	for hint, advice := range map[string]string{
+		"":                               "leave out maxBytes if you gave it, or narrow the arguments",
+		"use a shorter query":            "leave out maxBytes if you gave it, or use a shorter query",
+		"set maxBytes for a smaller one": "leave out maxBytes if you gave it",
+	} {
+		p := Page[row]{Budget: Budget{Bytes: 1 << 10}, Extra: extra, Hint: hint}
+		if p.Add(row{}) {
+			t.Error("there is no room for an item")
+		}
+		r := p.Result()
+		if p.Err() != nil || !r.IsError {
+			t.Fatalf("%+v, %v", r, p.Err())
+		}
+		needs := p.s.needs
+		want := "A budget of 1,024 bytes has no room for this result, which needs " + comma(int64(needs)) + ": " + advice + "."
+		if got := texts(r)[0]; got != want {
+			t.Errorf("\n got %s\nwant %s", got, want)
+		}
+		p = Page[row]{Budget: Budget{Bytes: needs - 1}, Extra: extra, Hint: hint}
+		if p.Add(row{}); !p.Result().IsError {
+			t.Errorf("with %d there is room", needs-1)
+		}
+		p = Page[row]{Budget: Budget{Bytes: needs}, Extra: extra, Hint: hint}
+		if !p.Add(row{}) || p.Result().IsError {
+			t.Errorf("with %d there is no room", needs)
+		}
 	}
 }
 

@@ -75,6 +75,11 @@ func (s *pageState) begin(b Budget, noun, sorted, hint string, mode TextMode, ex
 	}
 }
 
+var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
+// oneLine keeps an item from looking like several, or like the summary.
+func oneLine(s string) string { return lineBreaks.Replace(s) }
+
 // addLine adds a line to the text form if it fits.
 func addLine[S string | []byte](s *pageState, line S) bool {
 	left := s.textRoom - s.textUsed - len(`\n`)
@@ -104,8 +109,12 @@ func (s *pageState) truncated(next string) bool {
 
 func (s *pageState) result(next string, extra any) (Result, error) {
 	if s.needs > 0 {
-		return Errorf("A budget of %s bytes has no room for this result: it needs %s or more. If maxBytes was given, give more or leave it out.",
-			comma(int64(s.budget.Bytes)), comma(int64(s.needs+s.budget.Bytes))), nil
+		how := "leave out maxBytes if you gave it"
+		if !strings.Contains(s.hint, "maxBytes") {
+			how += ", or " + s.hint
+		}
+		return Errorf("A budget of %s bytes has no room for this result, which needs %s: %s.",
+			comma(int64(s.budget.Bytes)), comma(int64(s.needs)), how), nil
 	}
 	members, err := encodeExtra(extra, max(s.budget.Bytes, DefaultBytes))
 	if err != nil {

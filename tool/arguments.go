@@ -187,6 +187,9 @@ func decodeProblem(args jsontext.Value, err error) problem {
 	wanted := wantedType(semantic.GoType)
 	if name := nameAt(args, semantic.ByteOffset); name != nil {
 		text := "the name cannot be used"
+		if semantic.Err != nil {
+			text += ": " + clip(semantic.Err.Error(), 120)
+		}
 		if wanted != "" {
 			text = "the name has to be " + wanted
 		}

@@ -226,3 +226,61 @@ func TestDuration(t *testing.T) {
 		}
 	}
 }
+
+// TestNameOfMap checks that a name which the type of a map cannot hold is
+// blamed, and not the value beside it.
+func TestNameOfMap(t *testing.T) {
+	type input struct {
+		Small map[int8]int         `json:"small,omitempty"`
+		Words map[int]string       `json:"words,omitempty"`
+		Addrs map[netip.Addr]int   `json:"addrs,omitempty"`
+		Deep  []map[string][]uint8 `json:"deep,omitempty"`
+		Same  map[int8]int8        `json:"same,omitempty"`
+	}
+	var r Registry
+	addEcho[input](&r, Info{Name: "t"})
+	for args, want := range map[string]string{
+		`{"small":{"1":1,"300":1}}`:   `- small[300]: the name has to be an integer within the range of int8`,
+		`{"words":{ "x" : "a"}}`:      `- words.x: the name has to be an integer within the range of int`,
+		`{"words":{"5":"a","":"a"}}`:  `- words."": the name has to be an integer within the range of int`,
+		`{"addrs":{"10.0.0":1}}`:      `- addrs."10.0.0": the name cannot be used: ParseAddr("10.0.0"): IPv4 address too short`,
+		`{"same":{"3":300}}`:          `- same[3]: found 300, wanted at most 127`,
+		`{"deep":[{},{"a":"***"}]}`:   `- deep[1].a: found "***", wanted base64`,
+		`{"small":{"1":{"300":[1]}}}`: `- small[1]: found an object, wanted integer`,
+	} {
+		if got, _ := refuse(t, &r, "t", args); got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
+	}
+}
+
+// TestNamedBytes checks that only []byte and byte arrays are base64: a list of
+// another type of that kind is a list of integers, in both directions.
+func TestNamedBytes(t *testing.T) {
+	type level byte
+	type plain []byte
+	type input struct {
+		X []level  `json:"x,omitempty"`
+		Y [2]level `json:"y,omitzero"`
+		B plain    `json:"b,omitempty"`
+		A [2]byte  `json:"a,omitzero"`
+	}
+	var r Registry
+	AddFunc(&r, Info{Name: "t"}, func(_ context.Context, in input) (input, error) { return in, nil })
+	const args = `{"x":[1,255],"y":[0,7],"b":"AQI=","a":"AQI="}`
+	res, err := r.Call(t.Context(), "t", args)
+	if err != nil || res.IsError || textOf(t, res) != args {
+		t.Errorf("got %v, %v", res, err)
+	}
+	for args, want := range map[string]string{
+		`{"x":"AQI="}`:     `- x: found "AQI=" (string), wanted array`,
+		`{"x":[256]}`:      `- x[0]: found 256, wanted at most 255`,
+		`{"y":[1]}`:        `- y: found 1 items, wanted at least 2`,
+		`{"b":[1,2]}`:      `- b: found an array, wanted base64`,
+		`{"a":"AQIDBA=="}`: `- a: found "AQIDBA==", wanted base64`,
+	} {
+		if got, _ := refuse(t, &r, "t", args); got != want {
+			t.Errorf("%s: got %s, want %s", args, got, want)
+		}
+	}
+}

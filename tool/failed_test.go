@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -97,25 +99,55 @@ func TestPageFailed(t *testing.T) {
 	}
 }
 
-// A page that is full to the brim, beside an error, keeps its items and is not
-// said to be too large.
+// A page that is full to the brim, beside an error however long, keeps all its
+// items in both forms, and its summary and cursor near the beginning.
 func TestPageFailedFull(t *testing.T) {
-	var r Registry
+	cursor := strings.Repeat("c", result.MaxCursor)
+	for _, mode := range []result.TextMode{result.TextLines, result.TextSummary, result.TextJSON} {
+		for _, schema := range []jsontext.Value{nil, PageSchema[string, struct{}]()} {
+			for _, why := range []string{"broken", strings.Repeat("broken \x01", 1000)} {
+				for _, arguments := range []string{`{}`, `{"maxBytes":2048}`} {
+					n := 0
+					var r Registry
+					Add(&r, Info{Name: "t", OutputSchema: schema}, func(_ context.Context, req *Request, _ PageInput) (result.Result, error) {
+						p := result.Page[string]{Budget: req.Budget(), NextCursor: cursor, Text: mode}
+						p.Budget.Items = 1 << 30
+						for p.Add(fmt.Sprintf("n%d\"", n)) {
+							n++
+						}
+						return p.Result(), errors.New(why)
+					})
+					res, err := r.Call(t.Context(), "t", arguments)
+					if err != nil || !res.IsError || n < 10 {
+						t.Fatal(n, res, err)
+					}
+					text := textOf(t, res)
+					name := fmt.Sprintf("mode %d, schema %t, %d bytes of error, %s", mode, schema != nil, len(why), arguments)
+					for i := range n {
+						if !strings.Contains(text, fmt.Sprintf("n%d", i)) {
+							t.Fatalf("%s: item %d of %d is missing in %.300s", name, i, n, text)
+						}
+					}
+					if strings.Contains(text, "too large") || strings.Contains(text, "left out") || res.Meta != nil || !strings.HasPrefix(text, "broken") {
+						t.Errorf("%s: got %.300s, _meta %s", name, text, res.Meta)
+					}
+					if at := strings.Index(text, cursor); at < 0 || at+len(cursor) > 2000 {
+						t.Errorf("%s: the cursor is at %d", name, at)
+					}
+					if (res.Structured == nil) != (schema != nil) {
+						t.Errorf("%s: structured is %.100s", name, res.Structured)
+					}
+				}
+			}
+		}
+	}
 	h := func(_ context.Context, req *Request, _ PageInput) (result.Result, error) {
-		p := result.Page[string]{Budget: req.Budget(), NextCursor: "c"}
+		p := result.Page[string]{Budget: req.Budget()}
 		for p.Add("x") {
 		}
 		return p.Result(), errors.New("broken")
 	}
-	Add(&r, Info{Name: "t"}, h)
-	for _, budget := range []string{`{}`, `{"maxBytes":1024}`} {
-		res, err := r.Call(t.Context(), "t", budget)
-		text := textOf(t, res)
-		if err != nil || !strings.HasPrefix(text, "broken\n") || !strings.Contains(text, `before the failure; there may be more. Use cursor "c"`) ||
-			strings.Contains(text, "too large") || res.Structured == nil {
-			t.Errorf("got %.300s, %v", text, err)
-		}
-	}
+	var r Registry
 	// Nor is the reason lost to the smallest of limits.
 	Add(&r, Info{Name: "one", Budget: result.Budget{Items: 1}}, h)
 	res, err := r.Call(t.Context(), "one", nil)

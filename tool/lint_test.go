@@ -62,6 +62,70 @@ func TestLint(t *testing.T) {
 	}
 }
 
+// TestLintBelow checks that no schema is overlooked, whatever keyword it stands
+// under.
+func TestLintBelow(t *testing.T) {
+	const bad = `{"type":"array"}`
+	at := func(keyword, value string) string {
+		return `{"tools":[{"name":"t","description":"d","inputSchema":{"type":"object","properties":{"a":{"description":"d",` + keyword + `:` + value + `}}}}]}`
+	}
+	for _, k := range []string{"items", "not", "if", "then", "else", "contains", "propertyNames", "contentSchema", "additionalProperties", "unevaluatedProperties", "unevaluatedItems"} {
+		found := fmt.Sprint(Lint([]byte(at(`"`+k+`"`, bad))))
+		if want := "t/inputSchema/properties/a/" + k + ": is an array without items"; !strings.Contains(found, want) {
+			t.Errorf("%s: got %s", k, found)
+		}
+	}
+	for _, k := range []string{"oneOf", "anyOf", "allOf", "prefixItems"} {
+		found := fmt.Sprint(Lint([]byte(at(`"`+k+`"`, `[{"type":"string"},`+bad+`]`))))
+		if want := "t/inputSchema/properties/a/" + k + "/1: is an array without items"; !strings.Contains(found, want) {
+			t.Errorf("%s: got %s", k, found)
+		}
+		if combines := strings.Contains(found, "/a/"+k+": several hosts ignore or refuse combinators"); combines != (k != "prefixItems") {
+			t.Errorf("%s: got %s", k, found)
+		}
+	}
+	for _, k := range []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"} {
+		found := fmt.Sprint(Lint([]byte(at(`"`+k+`"`, `{"x/y":`+bad+`}`))))
+		if want := "t/inputSchema/properties/a/" + k + "/x~1y: is an array without items"; !strings.Contains(found, want) {
+			t.Errorf("%s: got %s", k, found)
+		}
+	}
+	for _, k := range []string{"$ref", "$dynamicRef", "$id", "$anchor", "$defs", "definitions"} {
+		found := Lint([]byte(at(`"`+k+`"`, `"#"`)))
+		if len(found) != 1 || found[0].Place != "/inputSchema/properties/a/"+k || !strings.Contains(found[0].Text, "references") {
+			t.Errorf("%s: got %v", k, found)
+		}
+	}
+	for keyword, want := range map[string]string{
+		`"items":[{"type":"string"},` + bad + `]`: "/items: is a list|/items/1: is an array without items",
+		`"not":false`:                                      "/not: several hosts ignore or refuse combinators|/not: is a boolean as a schema",
+		`"contains":5`:                                     "/contains: is 5 and has to be a schema",
+		`"unevaluatedItems":true`:                          "",
+		`"unevaluatedProperties":false`:                    "",
+		`"additionalProperties":false`:                     "",
+		`"additionalProperties":true`:                      "/additionalProperties: is true as a schema",
+		`"type":"array","prefixItems":[{"type":"string"}]`: "",
+		`"type":["array","null"]`:                          ": is an array without items|/type: is a union",
+		`"type":"object"`:                                  ": is an object without properties",
+	} {
+		name, value, _ := strings.Cut(keyword, ":")
+		found := Lint([]byte(at(name, value)))
+		count := 0
+		for part := range strings.SplitSeq(want, "|") {
+			if part == "" {
+				continue
+			}
+			count++
+			if !strings.Contains(fmt.Sprint(found), "t/inputSchema/properties/a"+part) {
+				t.Errorf("%s: got %v, want %s", keyword, found, part)
+			}
+		}
+		if len(found) != count {
+			t.Errorf("%s: got %v", keyword, found)
+		}
+	}
+}
+
 // TestLintList has the findings about a list as a whole.
 func TestLintList(t *testing.T) {
 	for text, want := range map[string]string{

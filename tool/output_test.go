@@ -227,12 +227,16 @@ func TestAddPage(t *testing.T) {
 			t.Errorf("%s: got %v, %v", name, res, err)
 		}
 	}
-	mustPanic(t, "tool.PageInput", func() {
+	version := r.Version()
+	mustPanic(t, `tool: "x": the input type has to embed tool.PageInput`, func() {
 		AddPage(&r, Info{Name: "x"}, func(context.Context, *Request, struct{}, *result.Page[item]) error { return nil })
 	})
-	if _, ok := r.Lookup("x"); ok {
-		t.Error("a tool that was refused is there")
+	if _, ok := r.Lookup("x"); ok || r.Version() != version {
+		t.Error("a tool that was refused is there, or was")
 	}
+	mustPanic(t, `tool: "x": item type struct { C chan int }: C: type chan int has no JSON form`, func() {
+		AddPage(&r, Info{Name: "x"}, func(context.Context, *Request, PageInput, *result.Page[struct{ C chan int }]) error { return nil })
+	})
 	mustPanic(t, "no struct", func() { PageSchema[item, int]() })
 	mustPanic(t, `the field "items"`, func() {
 		PageSchema[item, struct {

@@ -218,7 +218,8 @@ func TestCallInput(t *testing.T) {
 }
 
 // TestDeepArguments checks that no depth of nesting harms: what is too deep is
-// refused as an argument, in linear time.
+// refused as an argument, and so is a wrong value at the bottom; TestWrongCost has
+// what that takes.
 func TestDeepArguments(t *testing.T) {
 	r := argumentTools()
 	deep := func(n int) string {
@@ -244,6 +245,10 @@ func TestDeepArguments(t *testing.T) {
 		res, err = tool.Serve(t.Context(), &Request{Arguments: []byte(deep(n))})
 		if err != nil {
 			t.Fatal(err)
+		}
+		wrong, err := tool.Serve(t.Context(), &Request{Arguments: []byte(strings.Replace(deep(n), "[]", `["x"]`, 1))})
+		if want := `found "x" (string), wanted object`; err != nil || !wrong.IsError || n < 5000 && !strings.HasSuffix(textOf(t, wrong), want) {
+			t.Errorf("%d levels and a wrong leaf: got %v, %v", n, wrong, err)
 		}
 		if res.IsError != (n > 5000) {
 			t.Errorf("%d levels: isError is %v: %.200s", n, res.IsError, textOf(t, res))
@@ -348,32 +353,5 @@ func TestBudget(t *testing.T) {
 	res, err := r.Call(t.Context(), "other", `{"maxBytes":5000}`)
 	if err != nil || len(textOf(t, res)) != 5000 {
 		t.Error("maxBytes of a tool without pages lowered its budget")
-	}
-}
-
-// TestCursorScope checks what a cursor is bound to (case 71): the arguments as
-// they are meant, however they are written, but for cursor and maxBytes.
-func TestCursorScope(t *testing.T) {
-	var r Registry
-	var scope string
-	Add(&r, Info{Name: "search"}, func(_ context.Context, req *Request, _ searchInput) (result.Result, error) {
-		tool, query := req.CursorScope()
-		scope = tool + " " + string(query)
-		return result.Text("x"), nil
-	})
-	const want = `search {"context":0,"path":".","pattern":"é"}`
-	for _, args := range []string{
-		`{"pattern":"é","context":0}`,
-		`{ "context" : 0.0, "pattern":"\u00e9", "path":"." }`,
-		`{"maxBytes":4096,"pattern":"é","path":null,"context":0e5,"cursor":"x","globs":null}`,
-	} {
-		if _, err := r.Call(t.Context(), "search", args); err != nil || scope != want {
-			t.Errorf("%s: got %s, %v", args, scope, err)
-		}
-	}
-	for _, args := range []string{`{"pattern":"e","context":0}`, `{"pattern":"é","context":1}`, `{"pattern":"é","context":0,"globs":[]}`} {
-		if r.Call(t.Context(), "search", args); scope == want {
-			t.Errorf("%s has the scope of another query", args)
-		}
 	}
 }

@@ -100,6 +100,12 @@ func TestTag(t *testing.T) {
 		{"two defaults", reflect.TypeFor[struct {
 			M string `json:"m" jsonschema:"default=a,default=b"`
 		}](), `error given twice`},
+		{"multipleOf zero", reflect.TypeFor[struct {
+			M int `json:"m" jsonschema:"multipleOf=0"`
+		}](), `error m: multipleOf=0 in the jsonschema tag: want a number above zero`},
+		{"multipleOf below zero", reflect.TypeFor[struct {
+			M []float64 `json:"m" jsonschema:"multipleOf=-0.5"`
+		}](), `error m: multipleOf=-0.5 in the jsonschema tag: want a number above zero`},
 		{"bad number", reflect.TypeFor[struct {
 			M float64 `json:"m" jsonschema:"minimum=1 000"`
 		}](), `error want a number`},

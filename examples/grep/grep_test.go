@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -358,5 +359,35 @@ func TestPrintable(t *testing.T) {
 		if got := printable(tt.in, tt.max); got != tt.want {
 			t.Errorf("printable(%q, %d) = %q, want %q", tt.in, tt.max, got, tt.want)
 		}
+	}
+}
+
+// reports is a server that keeps what a tool reports.
+type reports []string
+
+func (r *reports) Progress(done, total float64, message string) {
+	*r = append(*r, fmt.Sprintf("%v of %v: %s", done, total, message))
+}
+
+func (r *reports) Go(fn func())      { fn() }
+func (r *reports) Log() *slog.Logger { return slog.Default() }
+
+// A long search tells how many files it has searched, and which was the last.
+func TestGrepProgress(t *testing.T) {
+	dir := t.TempDir()
+	names := make(map[string]string)
+	for i := range 600 {
+		names[fmt.Sprintf("f%03d", i+1)] = "x\n"
+	}
+	write(t, dir, names)
+	tools, _ := serve(t, dir)
+	grep, _ := tools.Lookup("grep")
+	var got reports
+	r, err := grep.Serve(t.Context(), &tool.Request{Arguments: []byte(`{"pattern":"no match"}`), Peer: &got})
+	if err != nil || r.IsError {
+		t.Fatal(r, err)
+	}
+	if want := []string{"256 of 0: f256", "512 of 0: f512"}; !slices.Equal(got, want) {
+		t.Errorf("reported %q, want %q", got, want)
 	}
 }

@@ -119,6 +119,13 @@ func (f *files) read(ctx context.Context, req *tool.Request, in readInput) (resu
 		}
 		last = m.Line
 	}
+	if counted && in.StartLine > max(summary.Lines, 1) {
+		lines := "lines"
+		if summary.Lines == 1 {
+			lines = "line"
+		}
+		return result.Result{}, fmt.Errorf("%q has %d %s; startLine %d is past its end", path, summary.Lines, lines, in.StartLine)
+	}
 	switch {
 	case counted:
 		page.Total(int64(max(0, min(end, summary.Lines)-in.StartLine+1)))

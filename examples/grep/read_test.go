@@ -29,9 +29,9 @@ func TestReadFile(t *testing.T) {
 		{"all", args{"path": "f"}, []Line{one, two, three, four}, 4},
 		{"path with dots", args{"path": "./x/../f"}, []Line{one, two, three, four}, 4},
 		{"range", args{"path": "f", "startLine": 2, "endLine": 3}, []Line{two, three}, 4},
+		{"numbers as text", args{"path": "f", "startLine": "2", "endLine": "3"}, []Line{two, three}, 4},
 		{"one", args{"path": "f", "startLine": 4, "endLine": 4}, []Line{four}, 4},
 		{"past the end", args{"path": "f", "startLine": 3, "endLine": 99}, []Line{three, four}, 4},
-		{"behind the end", args{"path": "f", "startLine": 5}, []Line{}, 4},
 		{"null", args{"path": "f", "startLine": nil, "endLine": 1}, []Line{one}, 4},
 		{"empty", args{"path": "empty"}, []Line{}, 0},
 		{"not UTF-8", args{"path": "bad"}, []Line{{1, "a\ufffdb"}}, 1},
@@ -85,7 +85,7 @@ func TestReadFilePages(t *testing.T) {
 
 func TestReadFileRefuses(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, map[string]string{"bin": "PNG\x00\x01", "d/f": "x\n"})
+	write(t, dir, map[string]string{"bin": "PNG\x00\x01", "d/f": "x\n", "empty": ""})
 	tools, _ := serve(t, dir)
 	for _, tt := range []struct {
 		in   args
@@ -98,6 +98,8 @@ func TestReadFileRefuses(t *testing.T) {
 		{args{"path": "../x"}, "out of the root"},
 		{args{"path": "d/f", "startLine": 3, "endLine": 2}, "before startLine"},
 		{args{"path": "d/f", "startLine": 0}, "startLine"},
+		{args{"path": "d/f", "startLine": 2}, `"d/f" has 1 line; startLine 2 is past its end`},
+		{args{"path": "empty", "startLine": 2}, `"empty" has 0 lines; startLine 2 is past its end`},
 		{args{"path": "d/f", "cursor": "x"}, "start again without cursor"},
 	} {
 		if got := refused(t, tools, "read_file", tt.in); !strings.Contains(got, tt.want) {

@@ -44,7 +44,8 @@ func (l *logFile) wait(ctx context.Context, req *tool.Request, in waitInput) (re
 				return result.Textf("line %d: %s", line.next.Lines, line.text), nil
 			}
 		}
-		req.Progress(time.Since(began).Seconds(), 0, fmt.Sprintf("%d lines, none with that text", from.Lines))
+		waited := time.Since(began).Truncate(time.Second) // one report a second: what is not greater is dropped
+		req.Progress(waited.Seconds(), 0, fmt.Sprintf("%v, %d lines, none with that text", waited, from.Lines))
 	}
 }
 
