@@ -11,6 +11,7 @@ import (
 	"io"
 	osexec "os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,6 @@ func BenchmarkLines(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		b.Run(itoa(size), func(b *testing.B) { ratio(b, ours, theirs) })
+		b.Run(strconv.Itoa(size), func(b *testing.B) { ratio(b, ours, theirs) })
 	}
 }

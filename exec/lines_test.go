@@ -8,6 +8,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,7 +59,7 @@ func TestLines(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	for _, size := range []int{exec.MaxLine, exec.MaxLine + 1, 1 << 20} {
 		cmd := exec.Shell("head -c \"$0\" /dev/zero | tr '\\0' x; echo; echo end")
-		cmd.Args = append(cmd.Args, itoa(size))
+		cmd.Args = append(cmd.Args, strconv.Itoa(size))
 		lines, dropped, err := collect(t.Context(), cmd)
 		if err != nil || len(lines) != 2 || lines[1] != "end" || len(lines[0]) != exec.MaxLine || dropped[0] != int64(size-exec.MaxLine) || dropped[1] != 0 {
 			t.Errorf("%d: %d lines, dropped %v, %v", size, len(lines), dropped, err)
@@ -142,7 +143,7 @@ func TestLinesSlow(t *testing.T) {
 			if last = err; err != nil {
 				continue
 			}
-			if n++; line.String() != itoa(n) {
+			if n++; line.String() != strconv.Itoa(n) {
 				t.Fatalf("%s: line %d is %q", tt.line, n, line)
 			}
 			if n == 1 {

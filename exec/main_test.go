@@ -174,6 +174,3 @@ func (f *firstLine) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-// itoa is strconv.Itoa.
-func itoa(n int) string { return strconv.Itoa(n) }

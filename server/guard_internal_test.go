@@ -31,7 +31,8 @@ func TestListIsShared(t *testing.T) {
 		if two.toolList(revision) != l {
 			t.Errorf("%s: each session has a list of its own", revision)
 		}
-		if l.page(0, 1<<20) != l.page(0, 1<<20) {
+		first := l.page(0, 1<<20)
+		if again := l.page(0, 1<<20); again != first {
 			t.Errorf("%s: a page is made twice", revision)
 		}
 	}
