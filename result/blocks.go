@@ -8,11 +8,15 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // leastText is how much of a text stands around the marker where it is cut, as
 // encoded: with less, a block is better left out.
 const leastText = 64
+
+// storeSays is how much room is kept for the sentence of a [Store].
+const storeSays = 192
 
 // blocks fits what a model reads of blocks into the byte budget. Where not all
 // of them are taken, or where there is a rest, one block more says so.
@@ -144,6 +148,9 @@ func (f *fitter) measure(blocks []Content) (spans []span, total int, err error) 
 // own becomes a text that says so.
 func (f *fitter) least(spans []span, blocks []Content, limit int) {
 	how := f.how()
+	if f.store != nil {
+		how += strings.Repeat("x", max(0, storeSays-len(how)))
+	}
 	for i, c := range blocks {
 		s := &spans[i]
 		s.least = s.text

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,19 +143,29 @@ func TestBoundStoreSaysTooMuch(t *testing.T) {
 	for range 8 {
 		in.Content = append(in.Content, TextContent{Text: strings.Repeat("x", 5000)})
 	}
-	out := bound(t, in, Budget{Bytes: 2 << 10}, talkative{})
+	out := bound(t, in, Budget{Bytes: 3 << 10}, talkative(500))
 	for i, s := range texts(out) {
-		if n := len(s); n < 100 || n > 256 || !strings.HasPrefix(s, "xx") || !strings.Contains(s, " bytes left out here …]") || !strings.HasSuffix(s, "xx") {
+		if n := len(s); n < 100 || n > 384 || !strings.HasPrefix(s, "xx") || !strings.Contains(s, " bytes left out here …]") || !strings.HasSuffix(s, "xx") {
 			t.Errorf("block %d of %d bytes: %q", i, n, s)
 		}
 	}
 	if cut := cutMeta(t, out); len(out.Content) != 8 || len(cut.Artifacts) != 8 {
 		t.Errorf("%d blocks, _meta %+v", len(out.Content), cut)
 	}
+	// For a sentence of the usual length there is room, however many they are.
+	for n := range 64 {
+		in.Content = slices.Repeat([]Content{TextContent{Text: strings.Repeat("x", 5000)}}, n)
+		for i, s := range texts(bound(t, in, Budget{Bytes: 4 << 10}, talkative(150))) {
+			if strings.Contains(s, " bytes left out here") && !strings.Contains(s, "; sss") {
+				t.Errorf("block %d of %d does not say how to read it: %q", i, n, s)
+			}
+		}
+	}
 }
 
-type talkative struct{}
+// talkative keeps nothing, and says so much.
+type talkative int
 
-func (talkative) Put(context.Context, string, string, io.Reader) (handle, how string, err error) {
-	return "a", strings.Repeat("word ", 100), nil
+func (n talkative) Put(context.Context, string, string, io.Reader) (handle, how string, err error) {
+	return "a", strings.Repeat("s", int(n)), nil
 }

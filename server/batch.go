@@ -27,7 +27,8 @@ type batchFrame struct {
 	frame   wire.Frame
 	se      *session
 	members []member
-	size    int
+	size    int // of their bytes
+	control int // of ControlMemory, until the writer picks it
 }
 
 // A member is the response of one member: of a call, or made by the reader.
@@ -75,6 +76,7 @@ func (b *batch) addLocked(c *call, data []byte) {
 // addControlLocked takes a response that the reader made.
 func (b *batch) addControlLocked(data []byte) {
 	b.putLocked(member{nil, data})
+	b.done.control += len(data) + controlOverhead
 	b.memberGoneLocked()
 }
 
@@ -137,6 +139,7 @@ func (f *batchFrame) forgetLocked(c *call) {
 func (f *batchFrame) Begin(*wire.Frame) bool {
 	f.se.mu.Lock()
 	defer f.se.mu.Unlock()
+	f.freeLocked()
 	b := make([]byte, 0, f.size+2)
 	kept := f.members[:0]
 	for _, m := range f.members {
@@ -159,13 +162,17 @@ func (f *batchFrame) Begin(*wire.Frame) bool {
 	return true
 }
 
+func (f *batchFrame) freeLocked() {
+	f.se.uncontrolLocked(f.control)
+	f.control = 0
+}
+
 func (f *batchFrame) Done(_ *wire.Frame, err error) {
 	f.se.mu.Lock()
+	f.freeLocked() // if it was never picked
 	for _, m := range f.members {
 		if m.c != nil {
 			f.se.doneLocked(m.c, err)
-		} else {
-			f.se.uncontrolLocked(len(m.data) + controlOverhead)
 		}
 	}
 	f.se.dispatchLocked()

@@ -163,9 +163,6 @@ type messageFrame struct {
 func (f *messageFrame) Begin(*wire.Frame) bool {
 	f.se.mu.Lock()
 	defer f.se.mu.Unlock()
-	if f.c.phase != running {
-		f.se.uncontrolLocked(f.size)
-		return false
-	}
-	return true
+	f.freeLocked()
+	return f.c.phase == running
 }

@@ -194,21 +194,32 @@ func (se *session) awaitControlLocked(data []byte) {
 	}
 }
 
-// A controlFrame gives its bytes back to ControlMemory when it is written.
+// A controlFrame gives its bytes back to ControlMemory when the writer picks it:
+// a host that has read it, and asks again at once, must find room.
 type controlFrame struct {
 	frame wire.Frame
 	se    *session
 	size  int
 }
 
-func (f *controlFrame) Begin(*wire.Frame) bool { return true }
+func (f *controlFrame) Begin(*wire.Frame) bool {
+	f.se.mu.Lock()
+	defer f.se.mu.Unlock()
+	f.freeLocked()
+	return true
+}
+
+func (f *controlFrame) freeLocked() {
+	f.se.uncontrolLocked(f.size)
+	f.size = 0
+}
 
 func (f *controlFrame) Done(_ *wire.Frame, err error) {
 	se := f.se
 	f.frame.Data = nil
 	se.mu.Lock()
 	se.stallOverLocked()
-	se.uncontrolLocked(f.size)
+	f.freeLocked() // if it was never picked
 	se.mu.Unlock()
 	if err != nil {
 		se.writeFailed(err)

@@ -88,11 +88,8 @@ type ackFrame struct {
 func (f *ackFrame) Begin(*wire.Frame) bool {
 	f.se.mu.Lock()
 	defer f.se.mu.Unlock()
-	if f.sub.cancelled {
-		f.se.uncontrolLocked(f.size)
-		return false
-	}
-	return true
+	f.freeLocked()
+	return !f.sub.cancelled
 }
 
 // idMeta is the _meta that names the subscription; more is put behind it.

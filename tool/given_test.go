@@ -157,9 +157,40 @@ func FuzzGivenSchema(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: %v", got, err)
 		}
+		if _, err := compileValidator(got); err != nil {
+			t.Fatalf("%s: %v", got, err)
+		}
 		a := acceptor{text: []byte(`{"a":[1],"b":null}`)}
 		a.accept(n)
 		_ = n.checkDefaults("", map[*node]bool{})
 		(&normalizer{defaults: true, unwrap: true}).normalize(nil, a.text, n)
 	})
+}
+
+// TestGivenKeywords checks that a value which is nothing for a keyword, whatever
+// keyword that is, is refused at registration and not at each call.
+func TestGivenKeywords(t *testing.T) {
+	keywords := []string{
+		"title", "description", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "contentEncoding", "contentMediaType", "contentSchema",
+		"$ref", "type", "enum", "const", "default", "multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "pattern", "format",
+		"properties", "patternProperties", "required", "additionalProperties", "propertyNames", "unevaluatedProperties", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas",
+		"items", "prefixItems", "contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems", "unevaluatedItems",
+		"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicRef", "$vocabulary", "nullable", "discriminator",
+	}
+	for _, k := range keywords {
+		refused := 0
+		for _, v := range []string{`5`, `-1`, `1.5`, `"("`, `true`, `null`, `[]`, `[5]`, `["a","a"]`, `{}`, `{"a":5}`, `{"(":{}}`, `{"a":["b","b"]}`} {
+			text, err := givenInput([]byte(`{"properties":{"p":{"`+k+`":`+v+`}}}`), false)
+			if err != nil {
+				refused++
+				continue
+			}
+			if _, err := compileValidator(text); err != nil {
+				t.Errorf("%s: %s is let through: %v", k, v, err)
+			}
+		}
+		if refused == 0 && k != "const" && k != "default" && k != "nullable" && k != "discriminator" {
+			t.Errorf("%s takes everything", k)
+		}
+	}
 }

@@ -8,7 +8,7 @@
 // budget: the result then has their head, their tail, and a handle. A [Writer]
 // takes a stream, such as everything that a child process prints. The handle
 // leads back to the whole in two ways, both bounded: the tool read_artifact,
-// which [ReadTool] makes, and the resource "artifact:HANDLE". There is no third
+// which [ReadTool] makes, and the resource "artifact:HANDLE" of [Store.Read]. There is no third
 // one: no text of this package names a file of the machine.
 //
 // An artifact is there as a whole or not at all: it gets its handle when all of
