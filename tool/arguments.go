@@ -153,7 +153,7 @@ func (t *Tool) decodeRules() json.Options {
 // has a problem with. A decoder stops at its first error, so each argument is
 // decoded by itself.
 func (t *Tool) undecodable(args jsontext.Value, known problems) (found problems) {
-	if t.input == nil || len(known) >= maxProblems {
+	if t.input == nil || len(known) >= maxProblems { // more would not be shown
 		return nil
 	}
 	members(args, func(m member) bool {

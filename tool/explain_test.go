@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-mcp/weir/result"
 )
@@ -53,6 +54,7 @@ func TestWrongCost(t *testing.T) {
 	addEcho[ids](r, Info{Name: "ids"})
 	addEcho[unique](r, Info{Name: "unique"})
 	addEcho[map[string]int](r, Info{Name: "map"})
+	addEcho[map[string]time.Duration](r, Info{Name: "durations"})
 	addEcho[node](r, Info{Name: "node"})
 	addEcho[node](r, Info{Name: "node_open", AllowUnknown: true})
 	asks := Info{Name: "asks", InputSchema: []byte(`{"properties":{"v":{"type":"integer","multipleOf":2},"kids":{"type":"array","items":{"$ref":"#"}}},"additionalProperties":false}`)}
@@ -80,8 +82,9 @@ func TestWrongCost(t *testing.T) {
 	}{
 		{"many items", "ids", list(`"a"`, 100_000), `- ids[0]: found "a" (string), wanted integer`, "- and many more", 8},
 		{"many exponents", "ids", list(`1e1000`, 100_000), `- ids[0]: found 1e1000, wanted an integer of fewer digits`, "- and many more", 8},
-		{"one after many", "ids", list(`1`, 100_000)[:len(`{"ids":[`)+200_000-1] + `,"a"]}`, `- ids[100000]: found "a" (string), wanted integer`, ``, 16},
+		{"one after many", "ids", list(`1`, 100_000)[:len(`{"ids":[`)+200_000-1] + `,"a"]}`, `- ids[100000]: found "a" (string), wanted integer`, ``, 60},
 		{"many members", "map", names(50_000), `- a0: found "x" (string), wanted integer`, "- and many more", 30},
+		{"many that the decoder refuses", "durations", names(50_000), `- a0: found "x", wanted a duration such as "1m30s"`, "- and many more", 30},
 		{"many unknown", "node", names(50_000), `- a0: unknown; known are kids, v`, "- and many more", 24},
 		{"many unknown, open", "node_open", `{"kids":[` + names(50_000) + `,{"v":"x"}]}`, `- kids[1].v: found "x" (string), wanted integer`, ``, 60},
 		{"deep", "node", deep(`{"v":"x"}`, 4000), "- " + long + `found "x" (string), wanted integer`, ``, 60},
@@ -112,7 +115,11 @@ func TestWrongCost(t *testing.T) {
 	if text, memory := refuse(t, r, "unique", list(`"a"`, maxAskValues-2)); !strings.HasSuffix(text, "- and many more") || memory > 64<<20 {
 		t.Errorf("%d bytes: %s", memory, text)
 	}
-	for name, args := range map[string]string{"asks": deep(`{"v":2}`, 31), "unique": `{"ids":[1,2]}`} {
+	named := Info{Name: "named", InputSchema: []byte(`{"patternProperties":{"^a":{"type":"string"}}}`)}
+	if err := r.Register(named, echoRaw); err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string]string{"asks": deep(`{"v":2}`, 31), "unique": `{"ids":[1,2]}`, "named": names(maxAskValues - 2)} {
 		if res, err := r.Call(t.Context(), name, args); err != nil || res.IsError {
 			t.Errorf("%s: %v, %v", name, res, err)
 		}
@@ -175,6 +182,9 @@ func TestTwice(t *testing.T) {
 		`{"p":null,"a":{"b":1,"b":1}}`:   "a.b",
 	} {
 		for _, tool := range r.Tools() {
+			if res, err := r.Call(t.Context(), tool.Info().Name, `{"p":"x","o":null,"l":[{"q":1.0}]}`); err != nil || res.IsError {
+				t.Errorf("%s: %v, %v", tool.Info().Name, res, err)
+			}
 			if text, _ := refuse(t, &r, tool.Info().Name, args); text != "- "+place+": given twice" {
 				t.Errorf("%s %s: got %s", tool.Info().Name, args, text)
 			}

@@ -24,15 +24,16 @@ func FuzzAccept(f *testing.F) {
 		`{"properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"kids":{"type":"array","items":{"$ref":"#/$defs/n"}}},"additionalProperties":false}}}`,
 		`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{"type":"integer","multipleOf":3},"c":{"type":"array","items":{},"uniqueItems":true}}}`,
 		`{"properties":{"a":{"type":"object","properties":{"b":{"type":"integer","default":1.0}},"minProperties":1},"b":true},"required":["zz"]}`,
-		`{"properties":{"a":{"enum":[1,"x",null,true]},"b":{"const":2},"c":{"type":["string","null"],"minLength":3,"maxLength":1,"format":"email"},"d":{"type":"integer","minimum":5,"maximum":1}},"required":["a","c","e"],"additionalProperties":false}`,
+		`{"properties":{"a":{"enum":[1,"x",null,true]},"b":{"const":2},"c":{"type":["string","null"],"minLength":3,"maxLength":1,"format":"email"},"d":{"type":"integer","minimum":5,"maximum":1},"e":{}},"required":["a","c","e"],"additionalProperties":false}`,
 		`{"properties":{"a":{"type":"number","minimum":0.1234567890123456789,"exclusiveMaximum":10},"e":{},"b":{"type":"array","items":{"enum":[1,"é"]},"minItems":2,"maxItems":0}},"required":["a","e"]}`,
+		`{"properties":{"a":{"minItems":2,"maxItems":3},"b":{"maxLength":1}}}`,
 		`{"additionalProperties":false,"patternProperties":{"^a":{"type":"integer"}}}`,
 	}
 	values := []string{
 		`{}`, `{"a":1}`, `{"a":1.0,"b":"abc","c":null}`, `{"a":1e1}`, `{"a":-0}`, `{"a":[1,null,0.2]}`, `{"a":[1,2,3,4],"x":"2026-07-28T12:00:00Z"}`, `{"a":"x","b":2.0,"c":"a\"b"}`,
 		`{"a":{"kids":[{},{"kids":[]}]}}`, `{"b":6,"c":[1,1.0]}`, `{"a":{"b":1},"zz":1}`, ` { "a" : 12 , "a" : 13 } `, `{"\u0061":1,"b":"\ud800"}`, `[]`, `{"a":1e999}`, `{"a":10.000000000000000001}`,
 		`{"a":100000000000000000000}`, `{"a":"é","c":"\u00e9"}`, `{"a":1,"a":2}`, `{"a":18446744073709551617}`, `{"a":[0.09999999999999999999]}`, `{"a":1,"b":"éééé"}`, `{"a":true,"b":{"c":[[[]]]}}`, `{"a":1,}`, `{"a"`,
-		`{"a":{},"b":[[],1.0,2],"c":"ab","d":3,"x":1,"y":null}`, `{"a":0.12345678901234567891,"b":"x","d":1.5}`, `{"a":0.1234567890123456788,"b":[{}],"d":"x"}`, `{"a":[],"b":null,"c":[],"d":10e-1}`, `{"a":10,"e":null,"b":["é","\u00e9",1]}`,
+		`{"a":{},"b":[[],1.0,2],"c":"ab","d":3,"x":1,"y":null}`, `{"a":0.12345678901234567891,"b":"x","d":1.5}`, `{"a":0.1234567890123456788,"b":[{}],"d":"x"}`, `{"a":[],"b":null,"c":[],"d":10e-1}`, `{"a":[{}],"b":"xx"}`, `{"a":[{},[[]],1,"x"]}`, `{"a":10,"e":null,"b":["é","\u00e9",1]}`,
 	}
 	for _, s := range schemas {
 		for _, v := range values {
