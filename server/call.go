@@ -67,6 +67,7 @@ type call struct {
 	answered bool // a response was handed to the writer; a later one is dropped
 	settled  bool
 	returned bool
+	fresh    bool // just read: it has not waited in line
 	named    bool // named in the log for ignoring its context
 	outcome  outcome
 	parcel   *batchFrame // the array that its response waits in, or nil

@@ -235,7 +235,9 @@ func (se *session) callTool(q *envelope) {
 	se.calls[c.id.Key] = c
 	se.live.add(c)
 	se.enqueueLocked(c)
+	c.fresh = true
 	se.dispatchLocked()
+	c.fresh = false
 	se.counts.peakQueued = max(se.counts.peakQueued, int64(se.sched.waiting))
 	se.mu.Unlock()
 }

@@ -74,17 +74,10 @@ func (se *session) run(c *call) {
 	res, err := c.tool.Serve(&c.ctx, c.req)
 	if p := c.spawn.wait(); p != nil {
 		se.panicked(c, p.value, p.stack)
-	} else if c.wanted() {
+	} else if (sendContext{&c.ctx}).Err() == nil { // else it was cancelled
 		se.respond(c, res, err)
 	}
 	done = true
-}
-
-// wanted tells whether anything may still be sent for c.
-func (c *call) wanted() bool {
-	c.se.mu.Lock()
-	defer c.se.mu.Unlock()
-	return c.phase == running && !c.answered
 }
 
 // returnLocked records that c's handler is back. The slot is free when

@@ -199,7 +199,10 @@ func (se *session) startLocked(c *call) {
 	c.held = q.need
 	se.held += c.held
 	c.phase = running
-	c.started = time.Now()
+	c.started = c.arrived
+	if !c.fresh {
+		c.started = time.Now()
+	}
 	c.deadline = c.started.Add(q.timeout)
 	se.wakeAtLocked(c.deadline)
 	if n := len(se.idle); n > 0 {

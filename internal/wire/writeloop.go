@@ -102,7 +102,7 @@ func (w *Writer) pick(picked []*Frame) ([]*Frame, bool) {
 // fast that a write for each would cost more than the frames do.
 const (
 	yieldBytes = 16 << 10
-	yieldGap   = 20 * time.Microsecond // since the writer was ready for a frame
+	yieldGap   = 200 * time.Microsecond // since the writer was ready for a frame
 	yieldMost  = time.Millisecond      // that others may take; past it they are left to themselves
 	yieldSkips = 512
 )
