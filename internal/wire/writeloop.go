@@ -103,7 +103,7 @@ func (w *Writer) pick(picked []*Frame) ([]*Frame, bool) {
 const (
 	yieldBytes = 16 << 10
 	yieldGap   = 200 * time.Microsecond // since the writer was ready for a frame
-	yieldMost  = time.Millisecond      // that others may take; past it they are left to themselves
+	yieldMost  = time.Millisecond       // that others may take; past it they are left to themselves
 	yieldSkips = 512
 )
 
