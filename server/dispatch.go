@@ -57,8 +57,8 @@ func (se *session) request(q *envelope) {
 		se.refuse(q.batch, q.ID, err)
 		return
 	}
-	if se.inFlight(q.ID) {
-		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidRequest, Message: "a request with this id is in flight"})
+	if q.Method != "tools/call" && se.inFlight(q.ID) { // callTool looks under the lock that it takes anyway
+		se.refuse(q.batch, q.ID, errInFlight)
 		return
 	}
 	answer, known := se.method(q)
@@ -107,10 +107,16 @@ func (se *session) method(q *envelope) (answer func(*session, *envelope), known 
 
 func (se *session) ping(q *envelope) { se.answerResult(q.batch, q.ID, []byte("{}")) }
 
+var errInFlight = &wire.Error{Code: wire.CodeInvalidRequest, Message: "a request with this id is in flight"}
+
 // inFlight tells whether id is taken by a call or a subscription.
 func (se *session) inFlight(id wire.ID) bool {
 	se.mu.Lock()
 	defer se.mu.Unlock()
+	return se.inFlightLocked(id)
+}
+
+func (se *session) inFlightLocked(id wire.ID) bool {
 	if _, ok := se.calls[id.Key]; ok {
 		return true
 	}
@@ -192,7 +198,7 @@ func (se *session) callTool(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown tool " + strconv.Quote(quote.Cut(name, 128))})
 		return
 	}
-	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: time.Now(), token: string(q.meta.ProgressToken)}
+	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: se.now(), token: string(q.meta.ProgressToken)}
 	c.ctx.c = c
 	c.req = &tool.Request{
 		Tool:          name,
@@ -211,8 +217,15 @@ func (se *session) callTool(q *envelope) {
 	}
 
 	se.mu.Lock()
+	if se.inFlightLocked(c.id) {
+		se.mu.Unlock()
+		se.refuse(q.batch, q.ID, errInFlight)
+		return
+	}
 	for se.regular && !se.admitsLocked(c) && !se.over {
 		se.room.Wait()
+		se.readAt = time.Now()
+		c.arrived = se.readAt // its time-out must not begin before it is let in
 	}
 	if !se.admitsLocked(c) || se.sched.stopped {
 		se.counts.busy++

@@ -31,23 +31,40 @@ const callOverhead = 1 << 10
 // maxIdle is how many workers wait for a next call; the rest end.
 const maxIdle = 64
 
-// work runs c and then, on the same goroutine and its grown stack, the calls
-// that it is handed.
-func (se *session) work(c *call) {
-	ch := make(chan *call, 1)
-	for c != nil {
-		se.run(c)
-		se.mu.Lock()
-		se.returnLocked(c)
-		if len(se.idle) >= maxIdle || se.over {
+// work runs the calls that are ready, one after the other, on one goroutine and
+// its grown stack.
+func (se *session) work() {
+	ch := make(chan bool, 1)
+	se.mu.Lock()
+	se.waking = false
+	for {
+		c := se.ready.pop()
+		switch {
+		case c != nil && c.settled: // cancelled before it began
+			se.returnLocked(c)
 			se.dispatchLocked()
+		case c != nil:
+			se.wakeWorkerLocked()
+			se.mu.Unlock()
+			se.run(c)
+			se.mu.Lock()
+			se.returnLocked(c)
+			waking := se.waking
+			se.waking = true // this worker is about to look
+			se.dispatchLocked()
+			se.waking = waking
+		case len(se.idle) >= maxIdle || se.over:
 			se.mu.Unlock()
 			return
+		default:
+			se.idle = append(se.idle, ch)
+			se.mu.Unlock()
+			if !<-ch { // the session is over
+				return
+			}
+			se.mu.Lock()
+			se.waking = false
 		}
-		se.idle = append(se.idle, ch)
-		se.dispatchLocked() // may hand this worker its next call
-		se.mu.Unlock()
-		c = <-ch // nil when the session is over
 	}
 }
 
@@ -68,6 +85,7 @@ func (se *session) run(c *call) {
 			se.mu.Lock()
 			se.returnLocked(c)
 			se.dispatchLocked()
+			se.wakeWorkerLocked() // in place of this one
 			se.mu.Unlock()
 		}
 	}()

@@ -191,7 +191,7 @@ func (se *session) fitsLocked(c *call) bool {
 	return se.held+c.queue.need <= se.limits.MaxResultMemory || se.held == 0
 }
 
-// startLocked gives c its slot and a goroutine.
+// startLocked gives c its slot.
 func (se *session) startLocked(c *call) {
 	q := c.queue
 	se.sched.running++
@@ -205,11 +205,50 @@ func (se *session) startLocked(c *call) {
 	}
 	c.deadline = c.started.Add(q.timeout)
 	se.wakeAtLocked(c.deadline)
+	se.ready.push(c)
+	se.wakeWorkerLocked()
+}
+
+// A readyList holds the calls that have a slot and no worker yet, by the time
+// at which they got it.
+type readyList struct{ head, tail *call }
+
+func (l *readyList) push(c *call) {
+	if l.tail != nil {
+		l.tail.qnext = c
+	} else {
+		l.head = c
+	}
+	l.tail = c
+}
+
+func (l *readyList) pop() *call {
+	c := l.head
+	if c == nil {
+		return nil
+	}
+	l.head = c.qnext
+	if l.head == nil {
+		l.tail = nil
+	}
+	c.qnext = nil
+	return c
+}
+
+// wakeWorkerLocked sees to it that a worker looks at what is ready: one at a
+// time, and that one wakes the next before it calls a handler. So quick calls
+// run one after the other on a worker that is awake, and no call waits for a
+// handler that is not quick.
+func (se *session) wakeWorkerLocked() {
+	if se.waking || se.ready.head == nil {
+		return
+	}
+	se.waking = true
 	if n := len(se.idle); n > 0 {
 		w := se.idle[n-1]
 		se.idle = se.idle[:n-1]
-		w <- c // has room for one, and its worker waits
+		w <- true // has room for one, and its worker waits
 		return
 	}
-	go se.work(c)
+	go se.work()
 }

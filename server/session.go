@@ -38,6 +38,8 @@ type session struct {
 	current     envelope // the request that is being read; nothing keeps it
 	badFrames   int      // logged so far; see badFrame
 	discardedAt time.Time
+	readAt      time.Time // when the bytes that the reader is at were read
+	readBytes   int64     // how many had been read by then
 
 	readDone chan error    // what ended the reader, nil for the end of input; buffered
 	failed   chan struct{} // closed when stdout failed
@@ -53,8 +55,10 @@ type session struct {
 	held        int // of MaxResultMemory
 	queueBytes  int // of MaxQueueBytes
 	control     int // of ControlMemory
-	idle        []chan *call
-	over        bool // workers end instead of waiting for a next call
+	ready       readyList
+	waking      bool        // a worker is on its way to look at ready
+	idle        []chan bool // workers that wait: true to look at ready, false to end
+	over        bool        // workers end instead of waiting for a next call
 	failure     error
 	counts      counts
 	legacyReady bool // notifications/initialized came: list_changed may be sent
@@ -127,6 +131,15 @@ func (se *session) read() {
 	}
 }
 
+// now is the time at which the frame that is being dealt with was read; frames
+// that came in one read share it. For the reader only.
+func (se *session) now() time.Time {
+	if n := se.in.Stats().Bytes; n != se.readBytes || se.readAt.IsZero() {
+		se.readBytes, se.readAt = n, time.Now()
+	}
+	return se.readAt
+}
+
 // badFrame counts and logs a frame that could not be used. The log gets the
 // first ones in full, then every power of two, so that a host that sends
 // rubbish cannot fill it.
@@ -191,6 +204,7 @@ func (se *session) controlFitsLocked(data []byte) bool {
 func (se *session) awaitControlLocked(data []byte) {
 	for se.regular && !se.controlFitsLocked(data) && !se.over {
 		se.room.Wait()
+		se.readAt = time.Now()
 	}
 }
 

@@ -297,7 +297,7 @@ func (se *session) close() {
 	se.over = true
 	se.sched.stopped = true
 	for _, w := range se.idle {
-		w <- nil
+		w <- false
 	}
 	se.idle = nil
 	se.room.Broadcast()
