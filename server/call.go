@@ -53,13 +53,14 @@ type call struct {
 	bytes    int    // its raw frame, counted in se.queueBytes until the handler returned
 	arrived  time.Time
 	token    string // progress token as sent; "" is none
-	logLevel int    // least syslog severity sent to the host; see messages.go
 
 	req    *tool.Request // nil once the handler is back: it holds the whole frame
 	ctx    callContext
 	owner  owner.Owner
 	spawn  spawned
 	accuse sync.Once // see session.named
+
+	logLevel int8 // least syslog severity sent to the host; see messages.go
 
 	// Everything below is guarded by se.mu.
 
@@ -77,8 +78,8 @@ type call struct {
 	endedAt  time.Time   // when its context ended, or zero
 
 	response wire.Frame
-	buffer   *buffer // of response.Data
-	progress progress
+	buffer   *buffer   // of response.Data
+	progress *progress // nil before the first report
 
 	prev, next   *call // in se.live, by arrival
 	qprev, qnext *call // in queue, by arrival

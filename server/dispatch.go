@@ -180,7 +180,7 @@ func (se *session) cancel(id wire.ID, reason string) {
 
 // callTool admits a tools/call.
 func (se *session) callTool(q *envelope) {
-	name, ok := stringOf(q.Params.Name)
+	text, ok := textOf(q.Params.Name)
 	if !ok {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.name must be the name of a tool"})
 		return
@@ -193,11 +193,12 @@ func (se *session) callTool(q *envelope) {
 		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.arguments must be an object"})
 		return
 	}
-	t, ok := se.srv.tools().Lookup(name)
+	t, ok := se.srv.tools().Lookup(string(text))
 	if !ok {
-		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown tool " + strconv.Quote(quote.Cut(name, 128))})
+		se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "unknown tool " + strconv.Quote(quote.Cut(string(text), 128))})
 		return
 	}
+	name := t.Name()
 	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: se.now(), token: string(q.meta.ProgressToken)}
 	c.ctx.c = c
 	c.req = &tool.Request{
@@ -211,9 +212,10 @@ func (se *session) callTool(q *envelope) {
 		DefaultBudget: se.limits.Budget,
 		Store:         se.srv.Artifacts,
 	}
-	c.logLevel = severityOff
+	c.logLevel = int8(severityOff)
 	if se.srv.Logging && q.modern && q.meta.LogLevel != "" {
-		c.logLevel, _ = severityOf(q.meta.LogLevel)
+		level, _ := severityOf(q.meta.LogLevel)
+		c.logLevel = int8(level)
 	}
 
 	se.mu.Lock()
@@ -240,7 +242,7 @@ func (se *session) callTool(q *envelope) {
 		return
 	}
 	if se.srv.Logging && !q.modern {
-		c.logLevel = se.level
+		c.logLevel = int8(se.level)
 	}
 	c.queue = se.queueOfLocked(t, name)
 	se.queueBytes += c.bytes

@@ -19,15 +19,21 @@ var lenient = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDu
 
 // stringOf decodes a JSON string.
 func stringOf(v jsontext.Value) (string, bool) {
+	s, ok := textOf(v)
+	return string(s), ok
+}
+
+// textOf is stringOf without a copy where none is needed.
+func textOf(v jsontext.Value) ([]byte, bool) {
 	if v.Kind() != '"' {
-		return "", false
+		return nil, false
 	}
 	if bytes.IndexByte(v, '\\') < 0 {
-		return string(v[1 : len(v)-1]), true
+		return v[1 : len(v)-1], true
 	}
 	var s string
 	err := json.Unmarshal(v, &s, lenient)
-	return s, err == nil
+	return []byte(s), err == nil
 }
 
 // boolMember returns a boolean member of object v: false when it is absent,

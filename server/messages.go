@@ -68,7 +68,7 @@ func (se *session) setLevel(q *envelope) {
 // tool, and, where the host asked for it, notifications/message.
 func (se *session) callLog(c *call) *slog.Logger {
 	h := se.log.Handler().WithAttrs([]slog.Attr{slog.String("tool", c.name), slog.String("id", c.id.Raw)})
-	if c.logLevel == severityOff {
+	if int(c.logLevel) == severityOff {
 		return slog.New(h)
 	}
 	return slog.New(&messageHandler{Handler: h, c: c})
@@ -82,7 +82,7 @@ type messageHandler struct {
 }
 
 func (h *messageHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return severityOfRecord(l) >= h.c.logLevel || h.Handler.Enabled(ctx, l)
+	return severityOfRecord(l) >= int(h.c.logLevel) || h.Handler.Enabled(ctx, l)
 }
 
 func (h *messageHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -98,7 +98,7 @@ func (h *messageHandler) with(inner slog.Handler, op func(slog.Handler) slog.Han
 }
 
 func (h *messageHandler) Handle(ctx context.Context, r slog.Record) error {
-	if s := severityOfRecord(r.Level); s >= h.c.logLevel {
+	if s := severityOfRecord(r.Level); s >= int(h.c.logLevel) {
 		h.c.se.sendMessage(h.c, s, h.data(ctx, r))
 	}
 	if h.Handler.Enabled(ctx, r.Level) {

@@ -21,7 +21,6 @@ const maxProgressMessage = 1 << 10
 // host gets the newest value only.
 type progress struct {
 	waiting     *progressFrame
-	reported    bool
 	done, total float64
 	message     string
 }
@@ -55,11 +54,13 @@ func (p callPeer) Progress(done, total float64, message string) {
 	se := c.se
 	se.mu.Lock()
 	defer se.mu.Unlock()
-	g := &c.progress
-	if c.phase != running || c.answered || g.reported && done <= g.done {
+	if c.phase != running || c.answered || c.progress != nil && done <= c.progress.done {
 		return
 	}
-	g.reported = true
+	if c.progress == nil {
+		c.progress = new(progress)
+	}
+	g := c.progress
 	g.done, g.total, g.message = done, total, quote.Cut(message, maxProgressMessage)
 	if g.waiting == nil {
 		g.waiting = &progressFrame{c: c}
@@ -74,7 +75,7 @@ func (f *progressFrame) Begin(*wire.Frame) bool {
 	c := f.c
 	c.se.mu.Lock()
 	defer c.se.mu.Unlock()
-	g := &c.progress
+	g := c.progress
 	g.waiting = nil
 	if c.phase != running {
 		return false
@@ -104,9 +105,9 @@ func (f *progressFrame) Done(_ *wire.Frame, err error) {
 // withdrawLocked takes what waits for c out of the writer, to free its memory
 // at once; what the writer has picked meanwhile is dropped by Begin.
 func (se *session) withdrawLocked(c *call) {
-	if w := c.progress.waiting; w != nil {
-		se.out.Withdraw(&w.frame)
-		c.progress.waiting = nil
+	if g := c.progress; g != nil && g.waiting != nil {
+		se.out.Withdraw(&g.waiting.frame)
+		g.waiting = nil
 	}
 	if c.parcel != nil {
 		c.parcel.forgetLocked(c)

@@ -21,6 +21,9 @@ type acceptor struct {
 	// unread is set when a part was skipped that may hold duplicate names.
 	unread bool
 
+	flat  *flat // when set, spans is filled in
+	spans [maxFlat]span
+
 	depth int
 }
 
@@ -232,7 +235,11 @@ func (a *acceptor) object(i int, n *node) int {
 				break
 			}
 			given[p/64] |= bit
+			start := i
 			i = a.value(i, n.props[p].node)
+			if a.flat != nil { // the root is the only object there is
+				a.spans[p] = span{start, i}
+			}
 		case n.closed:
 			return -1
 		case n.extra != nil:

@@ -24,8 +24,8 @@ import (
 func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (result.Result, error)) {
 	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
-		var in In
-		if err := decode(t, req.Arguments, &in); err != nil {
+		in, err := decode[In](t, req)
+		if err != nil {
 			return result.Result{}, err
 		}
 		return h(ctx, req, in)
@@ -55,8 +55,8 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (Out, error)) {
 	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
-		var in In
-		if err := decode(t, req.Arguments, &in); err != nil {
+		in, err := decode[In](t, req)
+		if err != nil {
 			return result.Result{}, err
 		}
 		out, err := h(ctx, in)
@@ -129,12 +129,12 @@ func structured[Out any](out Out, err error) result.Result {
 func AddPage[In, T any](r *Registry, info Info, h func(context.Context, *Request, In, *result.Page[T]) error) {
 	t := &Tool{info: info, input: reflect.TypeFor[In]()}
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
-		var in In
-		if err := decode(t, req.Arguments, &in); err != nil {
+		in, err := decode[In](t, req)
+		if err != nil {
 			return result.Result{}, err
 		}
 		page := result.Page[T]{Budget: req.Budget(), Hint: t.hint}
-		err := h(ctx, req, in, &page)
+		err = h(ctx, req, in, &page)
 		if err != nil && page.Len() == 0 {
 			return result.Result{}, err
 		}

@@ -28,10 +28,9 @@ func (t *Tool) prepare(req *Request) error {
 	if err != nil {
 		return &InternalError{Tool: t.info.Name, Err: err}
 	}
-	a := acceptor{text: text}
+	a := acceptor{text: text, flat: t.in.flatForm()}
 	if a.accept(n) && !a.rewrite {
-		req.Arguments = text
-		return t.unread(&a)
+		return t.accepted(req, &a)
 	}
 	z := normalizer{defaults: true, unwrap: t.info.AcceptText}
 	normal := z.normalize(nil, text, n)
@@ -39,9 +38,9 @@ func (t *Tool) prepare(req *Request) error {
 		return &Error{Code: codeInvalidParams, Message: "arguments have to be an object"}
 	}
 	req.Arguments = normal
-	a = acceptor{text: normal}
+	a = acceptor{text: normal, flat: a.flat}
 	if a.accept(n) && !a.rewrite {
-		return t.unread(&a)
+		return t.accepted(req, &a)
 	}
 	if !t.in.certain() {
 		if found := tooMuch(normal); len(found) > 0 {
@@ -70,9 +69,13 @@ func (t *Tool) restart(found problems) problems {
 	return found
 }
 
-// unread refuses duplicate names in what a did not read, unless the decoder of
-// a Go type does it.
-func (t *Tool) unread(a *acceptor) error {
+// accepted takes over what a has accepted. It refuses duplicate names in what a
+// did not read, unless the decoder of a Go type does it.
+func (t *Tool) accepted(req *Request, a *acceptor) error {
+	req.Arguments = a.text
+	if a.flat != nil && !a.unread {
+		req.decoded, req.from = a.flat.decode(a.text, &a.spans), a.text
+	}
 	if t.input != nil || !a.unread {
 		return nil
 	}
@@ -110,7 +113,7 @@ func syntaxProblem(err error) problem {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &odd):
-		return problem{placeOf(string(odd.place)), odd.err.Error()}
+		return problem{placeOf(string(odd.Place)), odd.Err.Error()}
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
 		return problem{placeOf(string(syntax.JSONPointer)), "given twice"}
 	case errors.As(err, &syntax):
@@ -128,18 +131,23 @@ var (
 	decodeOptions = json.JoinOptions(result.Options(), jsontext.AllowInvalidUTF8(true))
 )
 
-// decode decodes validated arguments. What a schema does not say, such as the
-// range of int64 or the form of an address, is found here.
-func decode[In any](t *Tool, args jsontext.Value, in *In) error {
+// decode returns the validated arguments as a Go value. What a schema does not
+// say, such as the range of int64 or the form of an address, is found here.
+func decode[In any](t *Tool, req *Request) (In, error) {
+	args := req.Arguments
+	if in, ok := req.decoded.(*In); ok && len(args) == len(req.from) && &args[0] == &req.from[0] { // else a middleware has replaced them
+		return *in, nil
+	}
+	in := new(In)
 	err := json.Unmarshal(args, in, t.decodeRules())
 	if err == nil {
-		return nil
+		return *in, nil
 	}
 	found := t.undecodable(args, nil)
 	if len(found) == 0 { // it is not the fault of one alone
 		found = problems{decodeProblem(args, err)}
 	}
-	return &argumentError{found.sorted()}
+	return *in, &argumentError{found.sorted()}
 }
 
 func (t *Tool) decodeRules() json.Options {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -140,7 +141,7 @@ const (
 )
 
 var (
-	strictName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	strictName = lint.ToolName
 	looseName  = regexp.MustCompile(`^[a-zA-Z0-9_./-]{1,128}$`)
 )
 

@@ -4,21 +4,18 @@
 package tool
 
 import (
-	"bytes"
 	"strconv"
-)
 
-// maxExponent bounds what an exponent may add to a number that has to be an
-// integer or to be compared: exact arithmetic on 1e999999999 would take the
-// machine's memory.
-const maxExponent = 1000
+	"github.com/weir-mcp/weir/internal/document"
+)
 
 // maxZeros bounds the zeros that appendInteger writes for an exponent, so that
 // a text of 1e1000, … does not grow by two orders of magnitude.
 const maxZeros = 40
 
-// maxDigits bounds the digits of such a number.
-const maxDigits = 1000
+// maxDigits bounds the digits of a number that has to be an integer or to be
+// compared.
+const maxDigits = document.MaxDigits
 
 // A bound is one side of a range, kept in the forms that numbers of a message
 // can be compared with cheaply.
@@ -105,60 +102,11 @@ func shortDecimal(text []byte) (f float64, ok bool) {
 	return f, err == nil
 }
 
-// mantissa cuts the exponent off a JSON number. ok is false where a bound of
-// this file is passed.
-func mantissa(text []byte) (m []byte, exp int, ok bool) {
-	if i := bytes.IndexAny(text, "eE"); i >= 0 {
-		e, err := strconv.Atoi(string(text[i+1:]))
-		if err != nil || e > maxExponent || e < -maxExponent {
-			return nil, 0, false
-		}
-		exp = e
-		text = text[:i]
-	}
-	return text, exp, len(text) <= maxDigits
-}
+func mantissa(text []byte) (m []byte, exp int, ok bool) { return document.Mantissa(text) }
 
-// decimal splits the text of a JSON number into its sign, its digits without
-// leading zeros, and the power of ten that they are to be multiplied with.
-// ok is false where a bound of this file is passed.
-func decimal(text []byte) (neg bool, digits []byte, exp int, ok bool) {
-	if len(text) > 0 && text[0] == '-' {
-		neg = true
-		text = text[1:]
-	}
-	text, exp, ok = mantissa(text)
-	if !ok {
-		return neg, nil, 0, false
-	}
-	whole, frac, _ := bytes.Cut(text, []byte("."))
-	exp -= len(frac)
-	digits = append(append(make([]byte, 0, len(text)), whole...), frac...)
-	digits = bytes.TrimLeft(digits, "0")
-	return neg, digits, exp, true
-}
+func decimal(text []byte) (neg bool, digits []byte, exp int, ok bool) { return document.Decimal(text) }
 
-// appendCanonical appends the JSON number text as digits without zeros around
-// them, and the power of ten where that is not one. A number past the bounds of
-// this file is appended as it is.
-func appendCanonical(dst, text []byte) []byte {
-	neg, digits, exp, ok := decimal(text)
-	if !ok {
-		return append(dst, text...)
-	}
-	short := bytes.TrimRight(digits, "0")
-	if len(short) == 0 {
-		return append(dst, '0')
-	}
-	if neg {
-		dst = append(dst, '-')
-	}
-	dst = append(dst, short...)
-	if exp += len(digits) - len(short); exp != 0 {
-		dst = strconv.AppendInt(append(dst, 'e'), int64(exp), 10)
-	}
-	return dst
-}
+func appendCanonical(dst, text []byte) []byte { return document.AppendCanonical(dst, text) }
 
 // positive tells whether the JSON number text is above zero.
 func positive(text []byte) bool {

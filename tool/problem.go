@@ -277,21 +277,6 @@ func join(place, name string) string {
 	return place + "." + name
 }
 
-// show writes a value as JSON, shortened.
-func show(v any) string {
-	switch v.(type) {
-	case object:
-		return "an object"
-	case []any:
-		return "an array"
-	}
-	text := string(encodeDocument(nil, v))
-	if _, ok := v.(string); ok && len(text) > 60 {
-		return `"` + quote.Cut(v.(string), 50) + `…"`
-	}
-	return clip(text, 60)
-}
-
 // foundWord is show with the type where it is not plain to see.
 func foundWord(v any) string {
 	if _, ok := v.(string); ok {

@@ -60,8 +60,10 @@ type Request struct {
 	// Store keeps texts that are over the budget. Nil means that they are cut.
 	Store result.Store
 
-	tool  *Tool
-	group group // for Go without a Peer
+	tool    *Tool
+	decoded any            // a pointer to what from decodes to, or nil
+	from    jsontext.Value // Arguments as they were checked
+	group   group          // for Go without a Peer
 }
 
 // Budget is how much the result of this call may have: Info.Budget, then the

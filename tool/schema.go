@@ -23,7 +23,8 @@ type schema struct {
 	plain bool           // its Go type is decoded without functions of ours
 
 	node    func() (*node, error)
-	certain func() bool // the node decides alone
+	flat    func() *flat // nil for a schema that was given, not made from a type
+	certain func() bool  // the node decides alone
 	deep    func() (*validator, error)
 }
 
@@ -45,6 +46,14 @@ func newSchema(text jsontext.Value) *schema {
 		return err == nil && n.certain(map[*node]bool{})
 	})
 	return s
+}
+
+// flatForm is what decodes arguments while they are checked, or nil.
+func (s *schema) flatForm() *flat {
+	if s.flat == nil {
+		return nil
+	}
+	return s.flat()
 }
 
 // location is where a schema is said to be from. It is absolute, lest the

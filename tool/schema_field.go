@@ -14,6 +14,7 @@ import (
 type field struct {
 	name     string
 	goName   string
+	index    []int // as for reflect.Value.FieldByIndex; nil inside an embedded pointer
 	typ      reflect.Type
 	tag      reflect.StructTag
 	optional bool // omitempty, omitzero, a pointer, or inside an embedded pointer
@@ -28,7 +29,7 @@ type field struct {
 // a word is an error.
 func structFields(t reflect.Type) ([]field, error) {
 	var all []field
-	if err := collect(t, 0, false, map[reflect.Type]bool{}, &all); err != nil {
+	if err := collect(t, []int{}, 0, false, map[reflect.Type]bool{}, &all); err != nil {
 		return nil, err
 	}
 	var out []field
@@ -52,8 +53,9 @@ func structFields(t reflect.Type) ([]field, error) {
 	return out, nil
 }
 
-// collect appends the fields of t and of what it embeds, in order.
-func collect(t reflect.Type, depth int, optional bool, inside map[reflect.Type]bool, all *[]field) error {
+// collect appends the fields of t, which stands at index, and of what it
+// embeds, in order.
+func collect(t reflect.Type, index []int, depth int, optional bool, inside map[reflect.Type]bool, all *[]field) error {
 	if inside[t] {
 		return fmt.Errorf("type %s embeds itself", t)
 	}
@@ -75,12 +77,15 @@ func collect(t reflect.Type, depth int, optional bool, inside map[reflect.Type]b
 		}
 		usable = true
 		f := field{name: sf.Name, goName: sf.Name, typ: sf.Type, tag: sf.Tag, depth: depth}
+		if index != nil {
+			f.index = append(slices.Clip(index), i)
+		}
 		if err := f.parseJSONTag(tag); err != nil {
 			return fmt.Errorf("field %s: %w", sf.Name, err)
 		}
 		f.optional = f.optional || optional || sf.Type.Kind() == reflect.Pointer
 		if sf.Anonymous && !f.named {
-			if err := embed(sf, depth, optional, inside, all); err != nil {
+			if err := embed(sf, f.index, depth, optional, inside, all); err != nil {
 				return err
 			}
 			continue
@@ -97,10 +102,10 @@ func collect(t reflect.Type, depth int, optional bool, inside map[reflect.Type]b
 }
 
 // embed collects the fields of an embedded struct.
-func embed(sf reflect.StructField, depth int, optional bool, inside map[reflect.Type]bool, all *[]field) error {
+func embed(sf reflect.StructField, index []int, depth int, optional bool, inside map[reflect.Type]bool, all *[]field) error {
 	t := sf.Type
 	if t.Kind() == reflect.Pointer {
-		t, optional = t.Elem(), true
+		t, optional, index = t.Elem(), true, nil
 		if !sf.IsExported() {
 			return fmt.Errorf("embedded field %s is a pointer to an unexported type", sf.Name)
 		}
@@ -115,7 +120,7 @@ func embed(sf reflect.StructField, depth int, optional bool, inside map[reflect.
 	case implements(t, jsonMethods...) || implements(t, textMethods...):
 		return fmt.Errorf("embedded field %s has a JSON form of its own: give it a JSON name", sf.Name)
 	}
-	return collect(t, depth+1, optional, inside, all)
+	return collect(t, index, depth+1, optional, inside, all)
 }
 
 // parseJSONTag reads the json tag of a field.

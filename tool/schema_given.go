@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
+	"github.com/weir-mcp/weir/internal/lint"
 	"github.com/weir-mcp/weir/internal/quote"
 )
 
@@ -23,7 +24,7 @@ const noArguments = `{"type":"object","properties":{},"additionalProperties":fal
 
 // rootCombinators are the keywords that make hosts refuse a schema when they
 // stand at its root: some then drop the tool, some the server.
-var rootCombinators = []string{"oneOf", "anyOf", "allOf", "not", "enum", "const", "if"}
+var rootCombinators = lint.RootCombinators
 
 // givenInput checks a schema for arguments that an author wrote, and brings it
 // into the form that hosts take.

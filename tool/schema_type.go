@@ -48,8 +48,15 @@ func schemaOfType(t reflect.Type, dir direction) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := newSchema(text)
-	made.plain = !g.special
+	made, plain := newSchema(text), !g.special
+	made.plain = plain
+	made.flat = sync.OnceValue(func() *flat {
+		n, err := made.node()
+		if err != nil || !plain {
+			return nil
+		}
+		return newFlat(t, n)
+	})
 	s, _ := typeSchemas.LoadOrStore(key{t, dir}, made)
 	return s.(*schema), nil
 }

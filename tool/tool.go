@@ -36,6 +36,9 @@ type Tool struct {
 	definitions [forms]atomic.Pointer[jsontext.Value]
 }
 
+// Name returns the name of t: Info().Name without a copy of the rest.
+func (t *Tool) Name() string { return t.info.Name }
+
 // Info returns what t was registered with. The caller must not change what it
 // points to.
 func (t *Tool) Info() Info { return t.info }
