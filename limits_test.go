@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/cursor"
+	childexec "github.com/weir-mcp/weir/exec"
 	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/result/artifact"
 	"github.com/weir-mcp/weir/server"
 )
 
@@ -49,6 +51,14 @@ func TestLimitsTable(t *testing.T) {
 		"cursor length":   cursor.MaxLen,
 
 		"least Budget.Bytes": result.MinBytes,
+
+		"exec.Cmd.Stdout":         childexec.DefaultStdout,
+		"exec.Cmd.Stderr":         childexec.DefaultStderr,
+		"exec.Cmd.Grace":          childexec.DefaultGrace,
+		"artifact.Store.MaxBytes": artifact.DefaultMaxBytes,
+		"artifact.Store.MaxTotal": artifact.DefaultMaxTotal,
+		"artifact.Store.MaxCount": artifact.DefaultMaxCount,
+		"artifact.Store.MaxAge":   artifact.DefaultMaxAge,
 	}
 	rows := make(map[string][]string)
 	for line := range strings.Lines(string(data)) {
@@ -60,7 +70,13 @@ func TestLimitsTable(t *testing.T) {
 	if len(rows) == 0 {
 		t.Fatal("docs/limits.md has no table")
 	}
-	for _, name := range fields(reflect.TypeFor[server.Limits](), "") {
+	limits := fields(reflect.TypeFor[server.Limits](), "")
+	for f := range reflect.TypeFor[artifact.Store]().Fields() {
+		if strings.HasPrefix(f.Name, "Max") {
+			limits = append(limits, "artifact.Store."+f.Name)
+		}
+	}
+	for _, name := range limits {
 		if _, ok := defaults[name]; !ok {
 			t.Errorf("this test knows no default of %s", name)
 		}

@@ -47,11 +47,20 @@ func (w *writer) media(kind, mimeType string, data []byte, a *Annotations, meta 
 }
 
 func (w *writer) link(c LinkContent) {
-	w.raw(`{"type":"resource_link","uri":`)
+	w.raw(`{"type":"resource_link",`)
+	w.linked(c)
+}
+
+// linked writes what a link and an entry of a list of resources have in common,
+// to its end.
+func (w *writer) linked(c LinkContent) {
+	w.raw(`"uri":`)
 	w.str(c.URI)
 	w.raw(`,"name":`)
 	w.str(c.Name)
-	w.member(`,"title":`, c.Title)
+	if w.protocol >= revisionJune2025 {
+		w.member(`,"title":`, c.Title)
+	}
 	w.member(`,"description":`, c.Description)
 	w.member(`,"mimeType":`, c.MIMEType)
 	if c.Size != nil {
@@ -62,19 +71,24 @@ func (w *writer) link(c LinkContent) {
 }
 
 func (w *writer) embedded(c EmbeddedContent) {
-	w.raw(`{"type":"resource","resource":{"uri":`)
-	w.str(c.Resource.URI)
-	w.member(`,"mimeType":`, c.Resource.MIMEType)
-	if c.Resource.Blob != nil {
+	w.raw(`{"type":"resource","resource":`)
+	w.resource(c.Resource)
+	w.end(c.Annotations, c.Meta)
+}
+
+func (w *writer) resource(r Resource) {
+	w.raw(`{"uri":`)
+	w.str(r.URI)
+	w.member(`,"mimeType":`, r.MIMEType)
+	if r.Blob != nil {
 		w.raw(`,"blob":`)
-		w.base64(c.Resource.Blob)
+		w.base64(r.Blob)
 	} else {
 		w.raw(`,"text":`)
-		w.str(c.Resource.Text)
+		w.str(r.Text)
 	}
-	w.blockMeta(c.Resource.Meta)
+	w.blockMeta(r.Meta)
 	w.raw(`}`)
-	w.end(c.Annotations, c.Meta)
 }
 
 // end closes a block with what all of them may have.
@@ -93,6 +107,9 @@ func (w *writer) blockMeta(meta map[string]any) {
 func (w *writer) annotations(a *Annotations) {
 	if a == nil || w.protocol < revisionMarch2025 {
 		return
+	}
+	if len(a.Audience) == 0 && a.Priority == nil && (a.LastModified == "" || w.protocol < revisionJune2025) {
+		return // they say nothing
 	}
 	w.raw(`,"annotations":{`)
 	sep := ""

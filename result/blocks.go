@@ -4,7 +4,9 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"sort"
@@ -30,7 +32,9 @@ func (f *fitter) blocks(blocks, rest []Content) ([]Content, error) {
 		return blocks, nil
 	}
 	noted := limit - f.noteRoom()
-	f.least(spans, blocks, noted)
+	if err := f.least(spans, blocks, noted); err != nil {
+		return nil, err
+	}
 	if len(rest) > 0 {
 		limit = noted
 	}
@@ -66,7 +70,11 @@ func (f *fitter) blocks(blocks, rest []Content) ([]Content, error) {
 			without = append(without, c)
 		}
 	}
-	return slices.Insert(out, at, f.leaveOut(slices.Concat(without, rest))), nil
+	note, err := f.leaveOut(slices.Concat(without, rest))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Insert(out, at, note), nil
 }
 
 // A span is what a block takes of the text budget, as encoded.
@@ -146,7 +154,7 @@ func (f *fitter) measure(blocks []Content) (spans []span, total int, err error) 
 
 // least sets the least of the texts. A block that would not fit a result of its
 // own becomes a text that says so.
-func (f *fitter) least(spans []span, blocks []Content, limit int) {
+func (f *fitter) least(spans []span, blocks []Content, limit int) error {
 	how := f.how()
 	if f.store != nil {
 		how += strings.Repeat("x", max(0, storeSays-len(how)))
@@ -160,12 +168,16 @@ func (f *fitter) least(spans []span, blocks []Content, limit int) {
 			s.least = inner(marker(size, size, size, how)) + leastText
 		}
 		if s.whole > 0 && s.whole+min(s.text, max(s.least, limit/4)) > limit {
-			text := f.drop(c, s.whole+s.text)
+			text, err := f.drop(c, s.whole+s.text)
+			if err != nil {
+				return err
+			}
 			blocks[i] = text
 			n := inner(text.Text)
 			*s = span{text: n, least: n}
 		}
 	}
+	return nil
 }
 
 // cutText returns the block with its text cut to limit bytes, as encoded.
@@ -184,7 +196,7 @@ func (f *fitter) cutText(c Content, limit int) (Content, error) {
 }
 
 // drop returns the text that stands for a block that cannot be cut to fit.
-func (f *fitter) drop(c Content, size int) TextContent {
+func (f *fitter) drop(c Content, size int) (TextContent, error) {
 	_, read := rawLen(c)
 	f.cut.TextBytes += read
 	f.cut.TextTotal += read
@@ -192,36 +204,98 @@ func (f *fitter) drop(c Content, size int) TextContent {
 	if _, ok := c.(EmbeddedContent); ok {
 		kind = "resource"
 	}
-	return TextContent{Text: fmt.Sprintf("[%s left out: it takes %s, the limit is %s; to see it, %s]",
-		kind, count(int64(size), "byte"), comma(int64(f.budget.Bytes)), f.advice())}
+	how, err := f.keep([]Content{c})
+	if err != nil {
+		return TextContent{}, err
+	}
+	return TextContent{Text: fmt.Sprintf("[%s left out: it takes %s, the limit is %s; %s]",
+		kind, count(int64(size), "byte"), comma(int64(f.budget.Bytes)), cmp.Or(how, "to see it, "+f.advice()))}, nil
 }
 
-// leaveOut counts the blocks and returns the one that stands for them.
-func (f *fitter) leaveOut(blocks []Content) Content {
-	var size int64
+// leaveOut counts the blocks and returns the one that stands for them. With a
+// store what a model reads of them is kept there.
+func (f *fitter) leaveOut(blocks []Content) (Content, error) {
+	var size, media int64
 	for _, c := range blocks {
 		all, read := rawLen(c)
 		size += all
+		if all > read {
+			media++
+		}
 		f.cut.TextBytes += read
 		f.cut.TextTotal += read
 	}
 	f.cut.Blocks = int64(len(blocks))
-	return f.note(f.cut.Blocks, size)
+	how, err := f.keep(blocks)
+	return f.note(f.cut.Blocks, size, media, how), err
 }
 
-func (f *fitter) note(blocks, size int64) TextContent {
-	them := "them"
-	if blocks == 1 {
-		them = "it"
+// note stands for blocks that are left out. how tells how to read what was kept
+// of them: all but so many that hold media.
+func (f *fitter) note(blocks, size, media int64, how string) TextContent {
+	kept := ""
+	switch {
+	case how == "" && blocks == 1:
+		how = "to see it, " + f.advice()
+	case how == "":
+		how = "to see them, " + f.advice()
+	case media > 0:
+		kept = " (" + comma(media) + " of them with media, which is not kept)"
 	}
-	return TextContent{Text: fmt.Sprintf("[%s, %s, left out; to see %s, %s]",
-		count(blocks, "more content block"), count(size, "byte"), them, f.advice())}
+	return TextContent{Text: fmt.Sprintf("[%s, %s, left out%s; %s]", count(blocks, "more content block"), count(size, "byte"), kept, how)}
 }
 
 // noteRoom is the most that a note takes, as encoded.
 func (f *fitter) noteRoom() int {
 	const most = 1 << 50
-	return inner(f.note(most, most).Text)
+	n := inner(f.note(most, most, most, "").Text)
+	if f.store != nil {
+		n = max(n, inner(f.note(most, most, most, strings.Repeat("x", storeSays)).Text))
+	}
+	return n
+}
+
+// keep puts what a model reads of blocks into the store, as one text in their
+// order, and returns how to read it; "" where that cannot be said: _meta has the
+// handle then, if there is one.
+func (f *fitter) keep(blocks []Content) (how string, err error) {
+	if f.store == nil {
+		return "", nil
+	}
+	var pieces []io.Reader
+	line := func(s string) {
+		pieces = append(pieces, strings.NewReader(s))
+		if !strings.HasSuffix(s, "\n") {
+			pieces = append(pieces, strings.NewReader("\n"))
+		}
+	}
+	media := func(kind, mimeType string, data []byte) {
+		line(leftOut(kind, mimeType, len(data), "media is not kept"))
+	}
+	for _, c := range blocks {
+		switch c := c.(type) {
+		case TextContent:
+			line(c.Text)
+		case ImageContent:
+			media("image", c.MIMEType, c.Data)
+		case AudioContent:
+			media("audio", c.MIMEType, c.Data)
+		case LinkContent:
+			line(strings.Join(slices.DeleteFunc([]string{c.URI, c.Name, c.Title, c.Description, c.MIMEType}, func(s string) bool { return s == "" }), " | "))
+		case EmbeddedContent:
+			line(c.Resource.URI)
+			if c.Resource.Blob != nil {
+				media("resource", c.Resource.MIMEType, c.Resource.Blob)
+			} else {
+				line(c.Resource.Text)
+			}
+		}
+	}
+	how, err = f.put("blocks", "text/plain", io.MultiReader(pieces...))
+	if inner(how) > storeSays {
+		how = ""
+	}
+	return how, err
 }
 
 // rawLen is how large a block is, before it is encoded, and how much of that a

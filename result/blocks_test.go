@@ -5,6 +5,7 @@ package result
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -134,6 +135,89 @@ func TestBoundGiantLink(t *testing.T) {
 	}
 	if cut := cutMeta(t, out); cut.TextTotal != 3*40960+1+30<<10 || cut.Blocks != 0 {
 		t.Errorf("_meta %+v", cut)
+	}
+}
+
+// With a store nothing of what a model reads is lost: what is left out of many
+// blocks stands there as one text, in their order.
+func TestBoundManyBlocksStore(t *testing.T) {
+	texts300 := Result{}
+	for i := range 300 {
+		texts300.Content = append(texts300.Content, TextContent{Text: fmt.Sprintf("file %d: %s\n", i, strings.Repeat("word ", 40))})
+	}
+	items := Result{Content: slices.Repeat([]Content{TextContent{Text: "x"}}, 1500)}
+	mixed := Result{Content: append(slices.Clone(items.Content[:7]),
+		LinkContent{URI: "a:1", Name: "one", Description: "the first"},
+		EmbeddedContent{Resource: Resource{URI: "a:2", Text: "embedded"}},
+		ImageContent{MIMEType: "image/png", Data: []byte{1, 2, 3}},
+		AudioContent{MIMEType: "audio/wav", Data: []byte{1}},
+		EmbeddedContent{Resource: Resource{URI: "a:3", Blob: []byte{1, 2}}})}
+	giant := Result{Content: []Content{LinkContent{URI: strings.Repeat("u", 40<<10), Name: "n"}, TextContent{Text: "a"}}}
+	const how = `; Read it with read_artifact {"id":"a7"}]`
+	for _, tt := range []struct {
+		name   string
+		in     Result
+		budget Budget
+		at     int // of the note
+		note   string
+		kept   string // "" for the texts of the blocks that do not stay
+	}{
+		{"too many bytes", texts300, Budget{}, -1, "[147 more content blocks, 31,017 bytes, left out" + how, ""},
+		{"too many items", items, Budget{}, -1, "[501 more content blocks, 501 bytes, left out" + how, strings.Repeat("x\n", 501)},
+		{"one too many", Result{Content: items.Content[:2]}, Budget{Items: 1}, -1, "[2 more content blocks, 2 bytes, left out" + how, "x\nx\n"},
+		{"other kinds", mixed, Budget{Items: 7}, -1, "[6 more content blocks, 36 bytes, left out (3 of them with media, which is not kept)" + how,
+			"x\na:1 | one | the first\na:2\nembedded\n[image image/png of 3 bytes left out: media is not kept]\n" +
+				"[audio audio/wav of 1 bytes left out: media is not kept]\na:3\n[resource of 2 bytes left out: media is not kept]\n"},
+		{"a giant link", giant, Budget{}, 0, "[link left out: it takes 40,961 bytes, the limit is 32,768" + how, strings.Repeat("u", 40<<10) + " | n\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var s store
+			out := bound(t, tt.in, tt.budget, &s)
+			got := texts(out)
+			at := tt.at
+			if at < 0 {
+				at = len(got) - 1
+				if tt.kept == "" {
+					tt.kept = strings.Join(texts(Result{Content: tt.in.Content[at:]}), "")
+				}
+			}
+			if got[at] != tt.note {
+				t.Errorf("\n got %s\nwant %s", got[at], tt.note)
+			}
+			if s.text != tt.kept || s.mime != "text/plain" {
+				t.Errorf("kept %d bytes of %s, want %d: %.200q", len(s.text), s.mime, len(tt.kept), s.text)
+			}
+			if cut := cutMeta(t, out); !slices.Equal(cut.Artifacts, []string{"a7"}) {
+				t.Errorf("_meta %+v", cut)
+			}
+			if n := encodedLen(got); n > tt.budget.WithDefaults(Budget{}).Bytes {
+				t.Errorf("%d bytes", n)
+			}
+			// A store that fails, and one that says too much, is as none.
+			noted := func(out Result) string {
+				got := texts(out)
+				if tt.at < 0 {
+					return got[len(got)-1]
+				}
+				return got[tt.at]
+			}
+			_, want, _ := strings.Cut(noted(bound(t, tt.in, tt.budget, nil)), "; ")
+			for what, s := range map[string]Store{"fails": &store{err: io.EOF}, "says too much": talkative(storeSays + 1)} {
+				out := bound(t, tt.in, tt.budget, s)
+				note := noted(out)
+				if !strings.HasSuffix(note, "; "+want) || (len(cutMeta(t, out).Artifacts) == 1) != (what == "says too much") {
+					t.Errorf("a store that %s: %s, _meta %+v", what, note, cutMeta(t, out))
+				}
+			}
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	for _, in := range []Result{texts300, giant} {
+		if _, err := Bound(ctx, in, Budget{}, new(store)); err != gone {
+			t.Errorf("after a cancel: %v", err)
+		}
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // are absent:
 //
 //	textBytes, textTotal      so many bytes of so many of text
-//	artifacts                 handles under which a [Store] keeps texts in full
+//	artifacts                 handles under which a [Store] keeps what is left out
 //	mediaBytes, mediaBlocks   media, in bytes before base64
 //	structuredBytes           size of the refused structured content, as encoded
 //	blocks                    content blocks that one block tells of instead
@@ -53,8 +53,9 @@ type truncated struct {
 //     to read it; nil means there is none.
 //   - Blocks that are too many for that, as those past b.Items are, are left
 //     out, and one text says how many. The first ones stay, and so does media.
+//     With a Store the others are put there, as one text in their order.
 //   - Media over b.Media becomes a short text, and so does a link that is over
-//     b.Bytes by itself.
+//     b.Bytes by itself, which goes into a Store too; media does not.
 //   - _meta values become compact JSON; those past b.Bytes are left out.
 //
 // Whatever is left out is also said in numbers in _meta, under [TruncatedKey].

@@ -70,7 +70,7 @@ func TestEncodeRevisions(t *testing.T) {
 		`{"type":"resource_link","uri":"file:///a","name":"a","title":"A","description":"the file a","mimeType":"text/plain","size":0` + annT + meta + `},` +
 		`{"type":"resource","resource":{"uri":"file:///b","mimeType":"text/plain","text":"b"` + meta + `}` + annT + meta + `},` +
 		`{"type":"resource","resource":{"uri":"file:///c","blob":""}},` +
-		`{"type":"text","text":"","annotations":{}},` +
+		`{"type":"text","text":""},` +
 		`{"type":"resource_link","uri":"file:///d","name":"d"}],` +
 		`"structuredContent":{"id":9007199254740993},"isError":true`
 	want := map[string]string{
@@ -88,7 +88,7 @@ func TestEncodeRevisions(t *testing.T) {
 			`{"type":"text","text":"file:///a"` + ann + `},` +
 			`{"type":"resource","resource":{"uri":"file:///b","mimeType":"text/plain","text":"b"}` + ann + `},` +
 			`{"type":"resource","resource":{"uri":"file:///c","blob":""}},` +
-			`{"type":"text","text":"","annotations":{}},` +
+			`{"type":"text","text":""},` +
 			`{"type":"text","text":"file:///d"}],"isError":true` + meta + `}`,
 		"2025-06-18": `{` + modern + meta + `}`,
 		"2025-11-25": `{` + modern + meta + `}`,

@@ -4,8 +4,10 @@
 package result
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/quote"
@@ -40,20 +42,34 @@ func (f *fitter) how() string {
 	return "to see it, " + f.advice()
 }
 
+// put keeps what r yields in the store, and returns how to read it; "" where
+// there is no store or it fails: then the rest is done as without one.
+func (f *fitter) put(name, mimeType string, r io.Reader) (how string, err error) {
+	if f.store == nil {
+		return "", nil
+	}
+	handle, how, err := f.store.Put(f.ctx, name, mimeType, r)
+	switch {
+	case f.ctx.Err() != nil:
+		return "", context.Cause(f.ctx)
+	case err != nil:
+		return "", nil
+	}
+	f.cut.Artifacts = append(f.cut.Artifacts, handle)
+	return strings.TrimSuffix(how, "."), nil
+}
+
 // shorten returns the head and the tail of a text that takes more than limit
 // bytes encoded, with a marker between them, all within limit. There has to be
 // room for a marker with how.
 func (f *fitter) shorten(s, mimeType string, limit int) (string, error) {
 	how := f.how()
-	if f.store != nil && !f.whole {
-		handle, read, err := f.store.Put(f.ctx, "text", mimeType, strings.NewReader(s))
-		if f.ctx.Err() != nil {
-			return "", context.Cause(f.ctx)
+	if !f.whole {
+		read, err := f.put("text", mimeType, strings.NewReader(s))
+		if err != nil {
+			return "", err
 		}
-		if err == nil { // else the text is cut as without a store
-			f.cut.Artifacts = append(f.cut.Artifacts, handle)
-			how = strings.TrimSuffix(read, ".")
-		}
+		how = cmp.Or(read, how)
 	}
 	size := int64(len(s))
 	room := limit - inner(marker(size, size, size, how))

@@ -37,7 +37,8 @@ const (
 	outcomeDropped
 )
 
-// A call is one tools/call request in flight.
+// A call is one request in flight that takes a slot: tools/call, or one that a
+// store has to answer (resources.go).
 //
 // It is linked into its session's live list from the moment it is read until
 // it is both settled (its response was written or never will be) and returned
@@ -45,9 +46,9 @@ const (
 type call struct {
 	se       *session
 	id       wire.ID
-	name     string // of the tool; the Request is the handler's once it runs
-	protocol string // revision that it is answered in
-	tool     *tool.Tool
+	protocol string           // revision that it is answered in
+	tool     *tool.Tool       // nil with resource
+	resource *resourceRequest // what it asks of the store instead of a tool, or nil
 	queue    *toolQueue
 	batch    *batch // the batch that it came in, or nil
 	bytes    int    // its raw frame, counted in se.queueBytes until the handler returned
@@ -83,6 +84,14 @@ type call struct {
 
 	prev, next   *call // in se.live, by arrival
 	qprev, qnext *call // in queue, by arrival
+}
+
+// name is that of c's tool, or the method of what it asks of the store.
+func (c *call) name() string {
+	if c.resource != nil {
+		return c.resource.method
+	}
+	return c.tool.Name()
 }
 
 // Begin is called by the writer as it picks the response (wire.Source). From
@@ -187,8 +196,8 @@ func (l *callList) remove(c *call) {
 
 // A Call describes one call of a running server; see [Server.Calls].
 type Call struct {
-	ID    string // the request's id, as JSON
-	Tool  string
+	ID    string        // the request's id, as JSON
+	Tool  string        // or "resources/read", "resources/list"
 	State string        // "queued", "running", "writing", or "lingering"
 	Age   time.Duration // since its frame was read
 	Owns  []Owned       // what it still owns
@@ -211,7 +220,7 @@ func (se *session) snapshot() []Call {
 func (se *session) snapshotLocked(now time.Time) []Call {
 	var out []Call
 	for c := se.live.head; c != nil; c = c.next {
-		d := Call{ID: c.id.Raw, Tool: c.name, Age: now.Sub(c.arrived)}
+		d := Call{ID: c.id.Raw, Tool: c.name(), Age: now.Sub(c.arrived)}
 		switch {
 		case c.phase == queued:
 			d.State = "queued"

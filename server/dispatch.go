@@ -51,7 +51,8 @@ func (se *session) message(b *batch, data []byte) {
 	}
 }
 
-// request routes one request: all but tools/call are answered at once.
+// request routes one request: all but those that become a call are answered at
+// once.
 func (se *session) request(q *envelope) {
 	if err := se.classify(q); err != nil {
 		se.refuse(q.batch, q.ID, err)
@@ -84,6 +85,9 @@ func (se *session) method(q *envelope) (answer func(*session, *envelope), known 
 		return (*session).callTool, true
 	case "tools/list":
 		return (*session).listTools, true
+	}
+	if answer := se.resourceMethod(q.Method); answer != nil {
+		return answer, true
 	}
 	if q.modern {
 		switch q.Method {
@@ -175,7 +179,7 @@ func (se *session) cancel(id wire.ID, reason string) {
 	if !wasQueued {
 		se.endContext(c, &tool.Cancelled{Reason: reason})
 	}
-	se.log.Debug("a call was cancelled", "tool", c.name, "id", c.id.Raw, "queued", wasQueued, "reason", reason, "age", time.Since(c.arrived))
+	se.log.Debug("a call was cancelled", "tool", c.name(), "id", c.id.Raw, "queued", wasQueued, "reason", reason, "age", time.Since(c.arrived))
 }
 
 // callTool admits a tools/call.
@@ -199,7 +203,7 @@ func (se *session) callTool(q *envelope) {
 		return
 	}
 	name := t.Name()
-	c := &call{se: se, id: q.ID, name: name, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: se.now(), token: string(q.meta.ProgressToken)}
+	c := &call{se: se, id: q.ID, protocol: q.protocol, tool: t, batch: q.batch, bytes: q.size, arrived: se.now(), token: string(q.meta.ProgressToken)}
 	c.ctx.c = c
 	c.req = &tool.Request{
 		Tool:          name,
@@ -217,7 +221,12 @@ func (se *session) callTool(q *envelope) {
 		level, _ := severityOf(q.meta.LogLevel)
 		c.logLevel = int8(level)
 	}
+	se.admit(q, c)
+}
 
+// admit puts c in line, or answers why not. A call of a tool gets its queue
+// here.
+func (se *session) admit(q *envelope, c *call) {
 	se.mu.Lock()
 	if se.inFlightLocked(c.id) {
 		se.mu.Unlock()
@@ -244,7 +253,9 @@ func (se *session) callTool(q *envelope) {
 	if se.srv.Logging && !q.modern {
 		c.logLevel = int8(se.level)
 	}
-	c.queue = se.queueOfLocked(t, name)
+	if c.tool != nil {
+		c.queue = se.queueOfLocked(c.tool, c.name())
+	}
 	se.queueBytes += c.bytes
 	se.counts.peakQueuedBytes = max(se.counts.peakQueuedBytes, int64(se.queueBytes))
 	se.calls[c.id.Key] = c

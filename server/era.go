@@ -88,10 +88,14 @@ func (s *Server) implementation(protocol string) []byte {
 
 // capabilities is what the server declares.
 func (s *Server) capabilities() string {
+	b := "{"
 	if s.Logging {
-		return `{"logging":{},"tools":{"listChanged":true}}`
+		b += `"logging":{},`
 	}
-	return `{"tools":{"listChanged":true}}`
+	if s.state.resources != nil {
+		b += `"resources":{},`
+	}
+	return b + `"tools":{"listChanged":true}}`
 }
 
 // appendTail ends a result object that was begun with at least one member:

@@ -71,8 +71,9 @@ type Limits struct {
 	// needs until that is written or dropped. Zero means 32 MiB.
 	MaxResultMemory int
 
-	// MaxListPage is the most bytes of definitions in one page of tools/list.
-	// Many hosts read only the first page. Zero means 1 MiB.
+	// MaxListPage is the most bytes of definitions in one page of tools/list,
+	// and of descriptions in one of resources/list. Many hosts read only the
+	// first page. Zero means 1 MiB.
 	MaxListPage int
 
 	// CallTimeout is how long a call may run, counted from when its slot is

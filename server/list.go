@@ -20,9 +20,28 @@ type listPosition struct {
 	After string `json:"a"` // the last tool of the page before
 }
 
-type listScope struct{}
+// A listScope is the method that a cursor of a list is for.
+type listScope string
 
-func (listScope) CursorScope() (string, []byte) { return "tools/list", nil }
+func (m listScope) CursorScope() (string, []byte) { return string(m), nil }
+
+// cursorOf opens the cursor of a request for a list. Without one it is the
+// start, the zero P.
+func cursorOf[P any](codec cursor.Codec[P], m listScope, q *envelope) (pos P, refused *wire.Error) {
+	raw, ok := q.Params.Member("cursor")
+	if !ok || string(raw) == "null" {
+		return pos, nil
+	}
+	token, ok := stringOf(raw)
+	if !ok {
+		return pos, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.cursor must be a string"}
+	}
+	pos, err := codec.Decode(m, token)
+	if err != nil {
+		return pos, &wire.Error{Code: wire.CodeInvalidParams, Message: err.Error()}
+	}
+	return pos, nil
+}
 
 // A listCache holds the encoded tools of one registry version, shared by all
 // sessions and made once for each form that revisions want.
@@ -105,22 +124,15 @@ func (l *toolList) page(i, most int) *listPage {
 
 // listTools answers tools/list.
 func (se *session) listTools(q *envelope) {
+	pos, refused := cursorOf(listCursors, listScope("tools/list"), q)
+	if refused != nil {
+		se.refuse(q.batch, q.ID, refused)
+		return
+	}
 	begin := 0
 	l := se.toolList(q.protocol)
-	if raw, ok := q.Params.Member("cursor"); ok && string(raw) != "null" {
-		token, ok := stringOf(raw)
-		if !ok {
-			se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: "params.cursor must be a string"})
-			return
-		}
-		pos, err := listCursors.Decode(listScope{}, token)
-		if err != nil {
-			se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInvalidParams, Message: err.Error()})
-			return
-		}
-		if pos.After != "" {
-			begin = sort.Search(len(l.names), func(i int) bool { return l.names[i] > pos.After })
-		}
+	if pos.After != "" {
+		begin = sort.Search(len(l.names), func(i int) bool { return l.names[i] > pos.After })
 	}
 	p := l.page(begin, min(se.limits.MaxListPage, se.limits.MaxFrameOut-listOverhead))
 	b := make([]byte, 0, len(p.joined)+listOverhead)
@@ -132,7 +144,7 @@ func (se *session) listTools(q *envelope) {
 	b = append(b, p.joined...)
 	b = append(b, ']')
 	if p.next < len(l.defs) {
-		next, err := listCursors.Encode(listScope{}, listPosition{After: l.names[p.next-1]})
+		next, err := listCursors.Encode(listScope("tools/list"), listPosition{After: l.names[p.next-1]})
 		if err != nil { // a name is at most 64 bytes, or the author chose longer ones
 			se.refuse(q.batch, q.ID, &wire.Error{Code: wire.CodeInternal, Message: err.Error()})
 			return

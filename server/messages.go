@@ -67,7 +67,7 @@ func (se *session) setLevel(q *envelope) {
 // callLog is the logger of one call: the server's log with the call's id and
 // tool, and, where the host asked for it, notifications/message.
 func (se *session) callLog(c *call) *slog.Logger {
-	h := se.log.Handler().WithAttrs([]slog.Attr{slog.String("tool", c.name), slog.String("id", c.id.Raw)})
+	h := se.log.Handler().WithAttrs([]slog.Attr{slog.String("tool", c.name()), slog.String("id", c.id.Raw)})
 	if int(c.logLevel) == severityOff {
 		return slog.New(h)
 	}
@@ -135,7 +135,7 @@ func (h *messageHandler) data(ctx context.Context, r slog.Record) []byte {
 // yet. It is charged to ControlMemory, and dropped where that is full.
 func (se *session) sendMessage(c *call, severity int, data []byte) {
 	b := append([]byte(nil), `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"`+severities[severity]+`","logger":`...)
-	b = quote.Append(b, c.name)
+	b = quote.Append(b, c.name())
 	b = append(b, `,"data":`...)
 	b = append(b, data...)
 	b = append(b, "}}\n"...)

@@ -16,10 +16,11 @@ type Metrics struct {
 	LargestIn, LargestOut int64 // bytes of the largest frame each way
 	BadFrames             int64 // malformed, oversized, or not a request
 
-	// Calls by outcome; each accepted call ends in exactly one of these.
+	// Calls by outcome; each accepted call ends in exactly one of these. Requests
+	// for resources count as calls.
 	CallsOK        int64 // answered with a result
 	CallsFailed    int64 // answered with an isError result
-	CallsRefused   int64 // answered with a JSON-RPC error by the handler
+	CallsRefused   int64 // answered with a JSON-RPC error of the handler or the store
 	CallsTimedOut  int64 // answered after CallTimeout
 	CallsPanicked  int64 // answered after a panic
 	CallsCancelled int64 // cancelled by the host, never answered

@@ -89,6 +89,11 @@ func (se *session) run(c *call) {
 			se.mu.Unlock()
 		}
 	}()
+	if c.resource != nil {
+		se.serveResource(c)
+		done = true
+		return
+	}
 	res, err := c.tool.Serve(&c.ctx, c.req)
 	if p := c.spawn.wait(); p != nil {
 		se.panicked(c, p.value, p.stack)
@@ -104,7 +109,7 @@ func (se *session) returnLocked(c *call) {
 	c.ctx.release()
 	if things := c.owner.Things(); len(things) > 0 {
 		se.log.Warn("a handler returned and left things behind; ending them",
-			"tool", c.name, "id", c.id.Raw, "first", things[0].Kind+" "+things[0].Name)
+			"tool", c.name(), "id", c.id.Raw, "first", things[0].Kind+" "+things[0].Name)
 		go func() {
 			c.owner.Kill()
 			c.owner.WhenIdle(func() {
@@ -143,7 +148,7 @@ func (se *session) respond(c *call, res result.Result, err error) {
 			se.drop(c)
 		default: // a *tool.InternalError
 			ref := reference()
-			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", err)
+			se.log.Error("a tool's result could not be used", "ref", ref, "tool", c.name(), "id", c.id.Raw, "err", err)
 			se.answerText(c, internalText(ref), outcomePanicked)
 		}
 		return
@@ -164,14 +169,14 @@ func (se *session) respond(c *call, res result.Result, err error) {
 	var large *result.TooLargeError
 	switch {
 	case errors.As(err, &large):
-		se.log.Warn("a response is over the frame limit", "tool", c.name, "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
+		se.log.Warn("a response is over the frame limit", "tool", c.name(), "id", c.id.Raw, "limit", se.limits.MaxFrameOut)
 		se.answerText(c, fmt.Sprintf("The result of %s has %d bytes or more, over the limit of %d bytes for one response. Ask for less: narrow the arguments, or lower maxBytes where the tool has it.",
-			c.name, large.Size, se.limits.MaxFrameOut), outcomeFailed)
+			c.name(), large.Size, se.limits.MaxFrameOut), outcomeFailed)
 	case (sendContext{&c.ctx}).Err() != nil:
 		se.drop(c)
 	default:
 		ref := reference()
-		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.name, "id", c.id.Raw, "err", err)
+		se.log.Error("a tool's result could not be encoded", "ref", ref, "tool", c.name(), "id", c.id.Raw, "err", err)
 		se.answerText(c, internalText(ref), outcomePanicked)
 	}
 }
@@ -195,7 +200,7 @@ func (se *session) holdMedia(c *call, res result.Result) {
 	}
 	se.mu.Lock()
 	defer se.mu.Unlock()
-	if !c.settled {
+	if c.phase == running && !c.answered { // else it was answered in its place
 		c.held += n
 		se.held += n
 	}
@@ -204,6 +209,9 @@ func (se *session) holdMedia(c *call, res result.Result) {
 // encode builds the whole frame of a result, in a buffer that can be used
 // again.
 func (se *session) encode(c *call, res result.Result) ([]byte, *buffer, error) {
+	if c.resource != nil { // the server's own words in place of a resource
+		return c.resource.failed(c, res), nil, nil
+	}
 	buf := buffers(sizeHint(res)).Get().(*buffer)
 	b := wire.AppendResultHead(buf.b[:0], c.id)
 	limit := se.limits.MaxFrameOut
@@ -291,7 +299,7 @@ func (se *session) panicked(c *call, v any, stack []byte) {
 	if v == nil {
 		v = "runtime.Goexit was called"
 	}
-	se.log.Error("a handler panicked", "ref", ref, "tool", c.name, "id", c.id.Raw, "panic", fmt.Sprint(v), slog.String("stack", string(stack)))
+	se.log.Error("a handler panicked", "ref", ref, "tool", c.name(), "id", c.id.Raw, "panic", fmt.Sprint(v), slog.String("stack", string(stack)))
 	se.answerText(c, internalText(ref), outcomePanicked)
 }
 
@@ -339,7 +347,7 @@ func (se *session) wireError(c *call, e *tool.Error) *wire.Error {
 	if e.Data != nil {
 		data, err := result.Marshal(context.Background(), e.Data, result.DefaultBytes)
 		if err != nil {
-			se.log.Warn("the data of a tool's error is left out", "tool", c.name, "id", c.id.Raw, "err", err)
+			se.log.Warn("the data of a tool's error is left out", "tool", c.name(), "id", c.id.Raw, "err", err)
 		}
 		w.Data = data
 	}

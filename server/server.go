@@ -68,16 +68,22 @@ type Server struct {
 	// capability is not declared and nothing is sent.
 	Logging bool
 
-	// ListTTL is how long a 2026-07-28 host may reuse a list. Zero means that
-	// it should ask again each time.
+	// ListTTL is how long a 2026-07-28 host may reuse a list, or the content of a
+	// resource. The list of resources is left out of it: it grows with each
+	// output that is kept. Zero means that the host should ask again each time.
 	ListTTL time.Duration
 
 	// PublicLists says that lists are the same for every user, so that a
-	// 2026-07-28 host may share its copy among users. False means private.
+	// 2026-07-28 host may share its copy among users. Resources are always
+	// private. False means that lists are private too.
 	PublicLists bool
 
-	// Artifacts is where full outputs go when they exceed a budget.
-	// Nil means that they are cut to a preview.
+	// Artifacts is where full outputs go when they exceed a budget. If it is a
+	// [result.ResourceReader] too, as *artifact.Store is, the server declares
+	// the capability resources and answers resources/list, resources/read and
+	// resources/templates/list from it; these wait and run as calls do.
+	// Nil means that outputs are cut to a preview, and that there are no
+	// resources.
 	Artifacts result.Store
 
 	once  sync.Once
@@ -89,6 +95,7 @@ type serverState struct {
 	implTitled []byte // serverInfo as JSON, for revisions that know title
 	implPlain  []byte // the same without it
 	lists      listCache
+	resources  result.ResourceReader // nil when there are none
 	log        *serverLog
 
 	mu       sync.Mutex // guards sessions and ended
@@ -162,6 +169,7 @@ func (s *Server) init() {
 		name, version := identity(s.Name, s.Version)
 		st.log = s.openLog()
 		st.implPlain = implementation(name, version, "")
+		st.resources, _ = s.Artifacts.(result.ResourceReader)
 		st.implTitled = implementation(name, version, s.Title)
 	})
 }

@@ -59,6 +59,8 @@ type session struct {
 	waking      bool        // a worker is on its way to look at ready
 	idle        []chan bool // workers that wait: true to look at ready, false to end
 	over        bool        // workers end instead of waiting for a next call
+	reads       *toolQueue  // of resources/read
+	lists       *toolQueue  // of resources/list
 	failure     error
 	counts      counts
 	legacyReady bool // notifications/initialized came: list_changed may be sent
@@ -91,6 +93,7 @@ func newSession(srv *Server, ctx context.Context, r io.ReadCloser, w io.WriteClo
 		sched:    schedule{queues: make(map[string]*toolQueue)},
 		level:    severityOff,
 	}
+	se.reads, se.lists = se.limits.resourceQueues()
 	se.room.L = &se.mu
 	se.out.Stall = se.limits.StallWarning
 	return se

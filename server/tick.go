@@ -77,7 +77,7 @@ func (se *session) named(c *call, cause error) {
 		c.named = true
 		se.mu.Unlock()
 		se.log.Warn("a handler goes on although its context ended; its slot stays taken until it returns",
-			"tool", c.name, "id", c.id.Raw, "cause", cause.Error(), "grace", se.limits.Grace, "age", time.Since(c.arrived).Round(time.Millisecond))
+			"tool", c.name(), "id", c.id.Raw, "cause", cause.Error(), "grace", se.limits.Grace, "age", time.Since(c.arrived).Round(time.Millisecond))
 	})
 }
 

@@ -55,3 +55,26 @@ func (g goSDK) call(ctx context.Context, tool string, arguments map[string]any) 
 	}
 	return r, err
 }
+
+func (g goSDK) resources(ctx context.Context) ([]string, error) {
+	var uris []string
+	for r, err := range g.s.Resources(ctx, nil) {
+		if err != nil {
+			return nil, err
+		}
+		uris = append(uris, r.URI)
+	}
+	return uris, nil
+}
+
+func (g goSDK) read(ctx context.Context, uri string) (string, error) {
+	res, err := g.s.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	for _, c := range res.Contents {
+		text += c.Text
+	}
+	return text, nil
+}

@@ -63,6 +63,15 @@ func Run(ctx context.Context, o Options) error {
 	if s.matches, err = plant(s.tree); err != nil {
 		return err
 	}
+	if s.git, err = w.Build(ctx, w.Root, "./examples/git"); err != nil {
+		return err
+	}
+	if s.repo, err = os.MkdirTemp(w.Bin, "repo-"); err != nil {
+		return err
+	}
+	if s.commits, err = plantGit(ctx, s.repo); err != nil {
+		return err
+	}
 
 	c := &checks{out: o.Out}
 	for _, h := range goHosts {
@@ -94,6 +103,9 @@ type servers struct {
 	fixture, grep string   // programs
 	tree          string   // what grep serves
 	matches       []string // path:line of every line in tree that has "match", sorted
+	git           string   // program
+	repo          string   // what git serves
+	commits       []string // ids of every commit in repo, the newest first
 }
 
 // checks counts.
@@ -131,6 +143,8 @@ type session interface {
 	revision() string                            // the protocol revision agreed on
 	tools(ctx context.Context) ([]string, error) // all pages of the list
 	call(ctx context.Context, tool string, arguments map[string]any) (reply, error)
+	resources(ctx context.Context) ([]string, error)      // the URIs of all pages of the list
+	read(ctx context.Context, uri string) (string, error) // the text of a resource
 	close()
 }
 
@@ -166,7 +180,9 @@ var goHosts = []goHost{
 func (h goHost) run(ctx context.Context, c *checks, s servers) {
 	h.with(ctx, c, "fixture", program{path: s.fixture}, fixtureChecks)
 	h.with(ctx, c, "fixture -tools 6000", program{path: s.fixture, args: []string{"-tools", "6000"}}, longListChecks)
+	h.with(ctx, c, "fixture -artifacts", program{path: s.fixture, args: artifactArgs}, artifactChecks)
 	h.with(ctx, c, "grep", program{path: s.grep, args: []string{"-root", s.tree}}, grepChecks(s))
+	h.with(ctx, c, "git", program{path: s.git, args: []string{"-root", s.repo}}, gitChecks(s))
 }
 
 // namedCheck is a check on a session.

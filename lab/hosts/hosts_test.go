@@ -26,12 +26,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a session with a server that has one flaw, or none.
 type fake struct {
-	flaw    string
-	stderr  *drive.Tail
-	tree    string
-	matches []string
-	long    bool // lists 6,000 tools
-	grep    bool // serves grep and read_file
+	flaw      string
+	stderr    *drive.Tail
+	tree      string
+	matches   []string
+	long      bool // lists 6,000 tools
+	grep      bool // serves grep and read_file
+	git       bool // serves a repository
+	commits   []string
+	artifacts bool // keeps what big returns
 }
 
 func (f *fake) revision() string { return "2025-11-25" }
@@ -41,6 +44,9 @@ func (f *fake) tools(context.Context) ([]string, error) {
 	names := []string{"echo", "add", "big", "slow", "stubborn", "print", "panic", "progress"}
 	if f.grep {
 		names = []string{"read_file", "grep"}
+	}
+	if f.git {
+		names = slices.Clone(gitTools)
 	}
 	if f.long {
 		for i := range 6000 {
@@ -90,6 +96,12 @@ func (f *fake) call(ctx context.Context, tool string, args map[string]any) (repl
 		s := fmt.Sprintf(`{"sum":%d}`, sum)
 		return reply{text: s, structured: []byte(s)}, nil
 	case "big":
+		if f.artifacts {
+			if flawed("a text that is cut without a word") {
+				return reply{text: f.keptText()[:8000]}, nil
+			}
+			return reply{text: f.keptText()[:100] + `[… Read it with read_artifact {"handle":"` + fakeHandle + `"} …]`}, nil
+		}
 		text := strings.Repeat(args["fill"].(string), args["bytes"].(int)/3)
 		if flawed("big is cut in a character") {
 			text = text[:len(text)-1]
@@ -115,6 +127,8 @@ func (f *fake) call(ctx context.Context, tool string, args map[string]any) (repl
 		return reply{}, ctx.Err()
 	case "grep":
 		return f.search(args)
+	case "git_log", "git_show", "git_diff", "git_grep", "git_status":
+		return f.repository(tool, args)
 	case "read_file":
 		path := args["path"].(string)
 		if strings.HasPrefix(path, "..") {
@@ -134,6 +148,93 @@ func (f *fake) call(ctx context.Context, tool string, args map[string]any) (repl
 		return reply{text: "well"}, nil
 	}
 	return reply{}, fmt.Errorf("unknown tool %q", tool)
+}
+
+// keptText is what big leaves behind.
+func (f *fake) keptText() string { return strings.Repeat(kept, 3000) }
+
+const fakeHandle = "abcdefghijklmnopqrstuvwxyz234567"
+
+func (f *fake) resources(context.Context) ([]string, error) {
+	if f.flaw == "what is kept is not listed" {
+		return nil, nil
+	}
+	return []string{"artifact:" + fakeHandle}, nil
+}
+
+// read answers with parts of 32 KiB.
+func (f *fake) read(_ context.Context, uri string) (string, error) {
+	rest, ok := strings.CutPrefix(uri, "artifact:"+fakeHandle)
+	switch {
+	case f.flaw == "anything is a resource" && !ok:
+		return "root", nil
+	case f.flaw == "an error that says nothing" && !ok:
+		return "", errors.New("resource not found")
+	case !ok && strings.HasPrefix(uri, "artifact:"):
+		return "", errors.New("from another process")
+	case !ok:
+		return "", errors.New("not a handle")
+	}
+	from, _ := strconv.Atoi(strings.TrimPrefix(rest, "?offset="))
+	text := f.keptText()[from:]
+	if f.flaw == "the last part is missing" {
+		text = text[:min(len(text), 32<<10)]
+	}
+	if f.flaw == "parts lead nowhere" {
+		from, text = 0, f.keptText()
+	}
+	if len(text) <= 32<<10 {
+		return text, nil
+	}
+	return fmt.Sprintf("%s\n[… left out; they begin at artifact:%s?offset=%d, or read it …]", text[:32<<10], fakeHandle, from+32<<10), nil
+}
+
+// repository answers for the git server; pages have 40 commits.
+func (f *fake) repository(tool string, args map[string]any) (reply, error) {
+	if span, ok := args["range"].(string); ok {
+		text := map[bool]string{true: "revision --output=x: no revision begins with a dash", false: "no revision mian; most like it is main"}[span[0] == '-']
+		if f.flaw == "errors say nothing" {
+			text = "exit status 128"
+		}
+		return reply{isError: true, text: text}, nil
+	}
+	text := map[string]string{
+		"git_show": "1\t水位 283", "git_diff": "modified     目录/文件8.txt | +1 -1\n-水位 288\n+水位 298",
+		"git_grep": "Returned 10 of 10 matching lines.\n目录/文件0.txt:1:1:水位 290",
+	}[tool]
+	if tool == "git_status" {
+		return reply{isError: f.flaw != "reads outside", text: "repo: outside of the root"}, nil
+	}
+	if f.flaw == "wrong charset" {
+		text = strings.ReplaceAll(text, "水位", "Ë®Î»")
+	}
+	if tool != "git_log" {
+		return reply{text: text}, nil
+	}
+	from := 0
+	if c, ok := args["cursor"].(string); ok {
+		from, _ = strconv.Atoi(c)
+	}
+	to := min(from+40, len(f.commits))
+	if f.flaw == "maxBytes is not minded" {
+		to = len(f.commits)
+	}
+	var items []map[string]any
+	for i, id := range f.commits[from:to] {
+		if f.flaw == "loses a commit" && from+i == 81 {
+			continue
+		}
+		if f.flaw == "wrong commits" && from+i == 81 {
+			id = "0"
+		}
+		items = append(items, map[string]any{"commit": id, "subject": fmt.Sprintf("第 %d 次 \"commit\"", len(f.commits)-1-from-i)})
+	}
+	page := map[string]any{"items": items, "truncated": to < len(f.commits)}
+	if to < len(f.commits) && f.flaw != "truncated without a cursor" {
+		page["nextCursor"] = strconv.Itoa(to)
+	}
+	data, err := json.Marshal(page)
+	return reply{structured: data, isError: f.flaw == "search fails"}, err
 }
 
 // search answers with pages of 40 items; its cursors are positions.
@@ -195,6 +296,11 @@ func TestChecksFindFlaws(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	repo := t.TempDir()
+	commits, err := plantGit(t.Context(), repo)
+	if err != nil {
+		t.Fatal(err)
+	}
 	groups := []struct {
 		name   string
 		checks []namedCheck
@@ -207,10 +313,19 @@ func TestChecksFindFlaws(t *testing.T) {
 			"answers are mixed up", "cancel is not passed on", "a cancelled call returns", "gone after a cancel",
 		}},
 		{"long list", longListChecks, fake{long: true}, []string{"lists too little", "lists twice"}},
+		{"artifacts", artifactChecks, fake{artifacts: true}, []string{
+			"a text that is cut without a word", "what is kept is not listed", "anything is a resource", "an error that says nothing",
+			"the last part is missing", "parts lead nowhere",
+		}},
 		{"grep", grepChecks(servers{matches: matches}), fake{grep: true, tree: tree, matches: matches},
 			[]string{
 				"lists too little", "wrong charset", "search fails", "loses a match", "maxBytes is not minded", "truncated is left out",
 				"truncated without a cursor", "an empty cursor at the end", "the text hides the cursor", "any cursor is taken", "reads outside", "lines counted from 0",
+			}},
+		{"git", gitChecks(servers{commits: commits}), fake{git: true, commits: commits},
+			[]string{
+				"lists too little", "wrong charset", "search fails", "loses a commit", "wrong commits", "maxBytes is not minded", "truncated without a cursor",
+				"errors say nothing", "reads outside",
 			}},
 	}
 	for _, g := range groups {

@@ -69,3 +69,31 @@ func (m mcpGo) call(ctx context.Context, tool string, arguments map[string]any) 
 	}
 	return r, err
 }
+
+func (m mcpGo) resources(ctx context.Context) ([]string, error) {
+	res, err := m.c.ListResources(ctx, mcp.ListResourcesRequest{})
+	if err != nil {
+		return nil, err
+	}
+	var uris []string
+	for _, r := range res.Resources {
+		uris = append(uris, r.URI)
+	}
+	return uris, nil
+}
+
+func (m mcpGo) read(ctx context.Context, uri string) (string, error) {
+	var req mcp.ReadResourceRequest
+	req.Params.URI = uri
+	res, err := m.c.ReadResource(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	text := ""
+	for _, c := range res.Contents {
+		if t, ok := c.(mcp.TextResourceContents); ok {
+			text += t.Text
+		}
+	}
+	return text, nil
+}

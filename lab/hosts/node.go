@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func runNode(ctx context.Context, c *checks, w *peers.Workshop, s servers, name 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, 5*patience, fmt.Errorf("%s: not done in %v", name, 5*patience))
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, name+".mjs", s.fixture, s.grep, s.tree)
+	cmd := exec.CommandContext(ctx, node, name+".mjs", s.fixture, s.grep, s.tree, s.git, s.repo, strconv.Itoa(len(s.commits)))
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(string(want))
 	cmd.WaitDelay = time.Second

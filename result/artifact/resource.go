@@ -61,7 +61,7 @@ func (s *Store) Read(ctx context.Context, uri string, b result.Budget) (result.R
 	if r.Info.Binary {
 		err = binary(&out, r, max(offset, 0), offset >= 0, b.Media)
 	} else {
-		err = text(ctx, &out, r, max(offset, 0), b.Bytes)
+		err = text(&out, r, max(offset, 0), b.Bytes)
 	}
 	if err != nil {
 		return result.Resource{}, err
@@ -89,7 +89,7 @@ func parseURI(uri string) (handle string, offset int64, err error) {
 // binary fills in a part of binary content.
 func binary(out *result.Resource, r *Reader, offset int64, asked bool, limit int) error {
 	rest := r.Info.Size - offset
-	most := int64(limit / 4 * 3)
+	most := int64(max(limit/4*3, 3)) // else the parts would lead nowhere
 	if rest > most && !asked {
 		out.Text = fmt.Sprintf("[binary content of %s left out: %s bytes in base64, and the limit is %s; in parts it can be read from %s on]",
 			count(r.Info.Size, "byte"), comma(int64(base64.StdEncoding.EncodedLen(int(r.Info.Size)))), comma(int64(limit)), r.Info.part(0))
@@ -119,14 +119,8 @@ func missing(n, total int64, next string) map[string]any {
 }
 
 // text fills in a part of a text.
-func text(ctx context.Context, out *result.Resource, r *Reader, offset int64, limit int) error {
-	if offset > 0 {
-		at, err := atOffset(ctx, r, offset) // where a character begins
-		if err != nil {
-			return err
-		}
-		offset = at.Offset
-	}
+func text(out *result.Resource, r *Reader, offset int64, limit int) error {
+	offset = runeStart(r, offset) // a part does not read what is before it
 	rest := r.Info.Size - offset
 	b := make([]byte, min(rest, int64(limit)))
 	if k, err := r.ReadAt(b, offset); k < len(b) && err != io.EOF {

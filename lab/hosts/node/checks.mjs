@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the scripts share. They are started by `go run . hosts` in lab/:
-//   node SCRIPT.mjs FIXTURE GREP TREE < matches.json
-// with Weir's two example servers, the tree that grep is to serve, and path:line of every line in it that has "match".
+//   node SCRIPT.mjs FIXTURE GREP TREE GIT REPO COMMITS < matches.json
+// with Weir's example servers, the tree that grep is to serve, the repository that git is to serve and the number of its commits, and
+// path:line of every line in the tree that has "match".
 // They print one JSON line a check, {"name": …} or {"name": …, "error": …}, and {"done": true} at the end.
 
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 
-export const [, , fixture, grep, tree] = process.argv;
+export const [, , fixture, grep, tree, git, repo, commits] = process.argv;
 export const matches = JSON.parse(await text(process.stdin));
 
 const print = (value) => process.stdout.write(JSON.stringify(value) + '\n');
@@ -57,4 +58,27 @@ export async function pageToTheEnd(call, maxBytes) {
   // By bytes, as the expected list is sorted.
   found.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   assert.deepEqual(found, matches);
+}
+
+/** The tools of the git server that read. */
+export const gitTools = ['git_blame', 'git_branches', 'git_diff', 'git_grep', 'git_log', 'git_ls_files', 'git_show', 'git_status'];
+
+/** Walks git_log to its end with call, and wants every commit once, and in order. */
+export async function logToTheEnd(call, maxBytes) {
+  const seen = new Set();
+  let cursor;
+  let pages = 0;
+  do {
+    const result = await call({ maxBytes, ...(cursor && { cursor }) });
+    pages++;
+    const page = result.structuredContent;
+    assert.ok(!result.isError, `page ${pages} is an error: ${textOf(result)}`);
+    for (const c of page.items) {
+      assert.equal(c.subject, `第 ${commits - 1 - seen.size} 次 "commit"`, `page ${pages}`);
+      seen.add(c.commit);
+    }
+    cursor = page.nextCursor;
+  } while (cursor);
+  assert.ok(pages > 2, `only ${pages} pages: maxBytes was not minded`);
+  assert.equal(seen.size, Number(commits));
 }

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { check, done, fixture, grep, hard, pageToTheEnd, textOf, tree } from './checks.mjs';
+import { check, done, fixture, git, gitTools, grep, hard, logToTheEnd, pageToTheEnd, repo, textOf, tree } from './checks.mjs';
 
 const run = promisify(execFile);
 const inspector = fileURLToPath(new URL('node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js', import.meta.url));
@@ -35,6 +35,7 @@ for (const era of ['legacy', 'modern']) {
   for (const [name, server, want] of [
     ['fixture', [fixture], ['add', 'big', 'echo', 'panic', 'print', 'progress', 'slow', 'stubborn']],
     ['grep', [grep, '-root', tree], ['grep', 'read_file']],
+    ['git', [git, '-root', repo], gitTools],
   ]) {
     await check(at(name, 'lists the tools, and finds no fault with their schemas (--strict)'), async () => {
       const names = (await inspect(era, 'tools/list', ['--strict'], server)).tools.map((t) => t.name);
@@ -59,6 +60,8 @@ for (const era of ['legacy', 'modern']) {
   });
   await check(at('grep', 'pages to the end, with every match once, each page from another process'), () =>
     pageToTheEnd((args) => call(era, [grep, '-root', tree], 'grep', args), 32768));
+  await check(at('git', 'git_log pages to the end, each page from another process'), () =>
+    logToTheEnd((args) => call(era, [git, '-root', repo], 'git_log', args), 32768));
 }
 await rm(home, { recursive: true, force: true });
 done();

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { check, done, fixture, grep, hard, matches, pageToTheEnd, textOf, tree } from './checks.mjs';
+import { check, done, fixture, git, gitTools, grep, hard, logToTheEnd, matches, pageToTheEnd, repo, textOf, tree } from './checks.mjs';
 
 const eras = [
   { revision: '2025-11-25', mode: 'legacy' },
@@ -107,6 +107,39 @@ for (const era of eras) {
   });
   await many?.client.close();
 
+  const keeping = (name) => at('fixture -artifacts', name);
+  let k;
+  await check(keeping('connects'), async () => {
+    k = await connect(era, fixture, '-artifacts', '-budget', '8192');
+    assert.ok(k.client.getServerCapabilities().resources, 'no resources are declared');
+  });
+  if (k) {
+    await check(keeping('what is over the budget is listed and read back whole'), async () => {
+      const line = '第 1 行 of what is kept "引号" \\ <&>\n';
+      const want = line.repeat(3000);
+      const cut = textOf(await k.call('big', { bytes: Buffer.byteLength(want), fill: line }));
+      const handle = /read_artifact \{"handle":"(\w+)"\}/.exec(cut)?.[1];
+      assert.ok(handle, `the text does not say how to read on: ${cut.slice(-300)}`);
+      const { resources } = await k.client.listResources();
+      let uri = `artifact:${handle}`;
+      assert.ok(resources.some((r) => r.uri === uri), `${uri} is not among ${resources.map((r) => r.uri)}`);
+      let got = '';
+      for (let parts = 0; uri; parts++) {
+        assert.ok(parts < 50, `no end after ${parts} parts`);
+        const { contents } = await k.client.readResource({ uri });
+        const [text, says] = contents[0].text.split('\n[… ');
+        got += text;
+        uri = says && /begin at ([^ ]+),/.exec(says)?.[1];
+      }
+      assert.ok(got === want, `${got.length} characters came back of ${want.length}`);
+    });
+    await check(keeping('a resource that is not there says why'), async () => {
+      await assert.rejects(k.client.readResource({ uri: `artifact:${'a'.repeat(32)}` }), /another process/);
+      await assert.rejects(k.client.readResource({ uri: 'file:///etc/hostname' }), /not a handle/);
+    });
+    await k.client.close();
+  }
+
   let g;
   await check(at('grep', 'connects'), async () => {
     g = await connect(era, grep, '-root', tree);
@@ -129,6 +162,26 @@ for (const era of eras) {
       assert.match(text, /第 4 行: a match in 水/);
     });
     await g.client.close();
+  }
+
+  let v;
+  await check(at('git', 'connects'), async () => {
+    v = await connect(era, git, '-root', repo);
+  });
+  if (v) {
+    await check(at('git', 'lists the eight tools that read'), async () => {
+      assert.deepEqual((await v.client.listTools()).tools.map((t) => t.name).sort(), gitTools);
+    });
+    await check(at('git', 'git_log pages to the end, with every commit once'),
+      () => logToTheEnd((args) => v.call('git_log', args), 8192));
+    await check(at('git', 'git_show reads a file with a Chinese name'), async () => {
+      assert.match(textOf(await v.call('git_show', { path: '目录/文件3.txt', revision: 'main~9' })), /水位 283/);
+    });
+    await check(at('git', 'a revision that looks like an option is refused in words'), async () => {
+      const result = await v.call('git_log', { range: '--output=x' });
+      assert.ok(result.isError && textOf(result).includes('begins with a dash'), textOf(result));
+    });
+    await v.client.close();
   }
 }
 done();
