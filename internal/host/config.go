@@ -27,12 +27,13 @@ type Overload uint8
 
 const (
 	// OverloadRefuse drops frames that do not fit and fails the requests that
-	// they answered with ErrOverload; new requests fail likewise until the
-	// queue has been empty.
+	// they answered with ErrOverload (all open ones, where a large frame does
+	// not say at its start or its end which that is); new requests fail
+	// likewise until the queue has been empty.
 	OverloadRefuse Overload = iota
 	// OverloadCancel does the same, and cancels every open request.
 	OverloadCancel
-	// OverloadEnd ends the session.
+	// OverloadEnd ends the session, in the way of Config.EndOnOversize.
 	OverloadEnd
 )
 
@@ -48,15 +49,36 @@ var (
 // errInputClosed is the error of what is sent after CloseInput.
 var errInputClosed = fmt.Errorf("%w: its stdin was closed by us", ErrEnded)
 
+// errRestarted is why a session ended whose place a new one takes.
+var errRestarted = errors.New("host: the session was ended to begin a new one")
+
 // OversizeError reports a frame over the limit.
 type OversizeError struct {
 	Size  int64 // bytes, without the line end
-	Limit int
+	Limit int   // Config.Limit
+	Cut   bool  // Size is what had come when the session was ended; the frame went on
 }
 
 func (e *OversizeError) Error() string {
-	return fmt.Sprintf("host: a frame of %s is over the limit of %d", count(e.Size, "byte"), e.Limit)
+	least := ""
+	if e.Cut {
+		least = "at least "
+	}
+	return fmt.Sprintf("host: a frame of %s%s is over the limit of %d", least, count(e.Size, "byte"), e.Limit)
 }
+
+// NoResponseError is the error of who stopped waiting for a response.
+type NoResponseError struct {
+	Method    string // of the request
+	Err       error  // why the wait ended: the cause of its context
+	Diagnosis string // what Diagnose said at that moment
+}
+
+func (e *NoResponseError) Error() string {
+	return fmt.Sprintf("host: no response to %s: %v; %s", e.Method, e.Err, e.Diagnosis)
+}
+
+func (e *NoResponseError) Unwrap() error { return e.Err }
 
 // Config is how a Host behaves. The zero value is ready to use; a Config must
 // not be changed while a host uses it.
@@ -69,11 +91,14 @@ type Config struct {
 
 	// Limit bounds one frame in bytes, without its line end. A longer one is
 	// discarded as it arrives, to its LF, and the request that it answers
-	// (when the id stands in its first KiB) fails with an *OversizeError.
-	// Zero means DefaultLimit.
+	// (when the id stands in its first KiB, or at its end) fails with an
+	// *OversizeError. Zero means DefaultLimit.
 	Limit int
-	// EndOnOversize ends the session at a frame over the limit, with an
-	// *OversizeError, instead of going on after its LF.
+	// EndOnOversize ends the session at a frame over the limit, as soon as it
+	// is over it, with an *OversizeError: open requests are lost, stdin is
+	// closed, and the server stopped as by Close, while what it still writes
+	// is read and thrown away. False means to go on after the frame's LF.
+	// Restart, or Sessions, begins a new session.
 	EndOnOversize bool
 
 	// Queue and QueueBytes bound the frames that wait for the dispatcher;
@@ -98,10 +123,12 @@ type Config struct {
 	Grace time.Duration
 
 	// Raw gets the server's stdout byte for byte, before anything looks at
-	// it. It is called by the reader and must not block. Nil means none.
+	// it. It is called by the reader and must not block: Diagnose says so
+	// when it does. Nil means none.
 	Raw io.Writer
-	// Stderr gets the server's stderr as it comes. Nil means that it is only
-	// kept, see Host.Stderr.
+	// Stderr gets the server's stderr as it comes. While it blocks, stderr is
+	// not read, and Diagnose says so. Nil means that stderr is only kept, see
+	// Host.Stderr.
 	Stderr io.Writer
 	// StderrUnread leaves the server's stderr unread, on purpose.
 	StderrUnread bool

@@ -4,9 +4,11 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,6 +38,10 @@ func (h *Host) dispatch() {
 
 // deliver counts f, keeps it if it is a line, and settles what waits for it.
 func (h *Host) deliver(f Frame, line bool) {
+	var note notification
+	if f.Kind == Notification {
+		note = readNotification(&f)
+	}
 	h.mu.Lock()
 	f.Protocol = h.legacy
 	if f.Protocol == "" && h.modern {
@@ -50,17 +56,19 @@ func (h *Host) deliver(f Frame, line bool) {
 			p = h.answeredLocked(&f)
 		}
 	case Notification:
-		p = h.notifiedLocked(&f)
+		p = h.notifiedLocked(&f, note)
 	case ServerRequest:
 		if p = h.echoedLocked(&f); p == nil && h.legacy == "" && h.modern {
 			f.Faults |= FaultRequest
 		}
 	}
+	h.noteLocked(f)
 	if line {
 		h.keepLocked(f)
 	}
 	h.mu.Unlock()
-	h.stats.dispatched(&f)
+	h.stats.dispatchedN.Add(1)
+	h.stats.judged(&f)
 	if h.cfg.OnFrame != nil {
 		h.cfg.OnFrame(f)
 	}
@@ -75,12 +83,15 @@ func (h *Host) deliver(f Frame, line bool) {
 	case f.Kind == ErrorResponse:
 		p.settle(nil, f.Err)
 	case f.Kind == Oversize:
-		p.settle(nil, &OversizeError{Size: f.Size, Limit: h.cfg.Limit})
+		p.settle(nil, &OversizeError{Size: f.Size, Limit: h.cfg.Limit, Cut: f.tail == nil})
 	case p.progress != nil:
 		var params Progress
 		if json.Unmarshal(f.Params, &params, lenient...) == nil {
 			p.progress(params)
 		}
+	}
+	if f.Kind == Oversize && h.cfg.EndOnOversize {
+		h.finish()
 	}
 	h.event.broadcast()
 }
@@ -96,7 +107,7 @@ func (h *Host) answeredLocked(f *Frame) *Pending {
 	}
 	p := h.open[key]
 	if p == nil {
-		if !h.untold {
+		if !h.untold && !h.over {
 			f.Faults |= FaultUnasked
 		}
 		return nil
@@ -141,25 +152,31 @@ func (h *Host) echoedLocked(f *Frame) *Pending {
 	return p
 }
 
+// notification is what the params of a notification say of where it belongs.
+type notification struct {
+	Token jsontext.Value `json:"progressToken"`
+	Meta  struct {
+		Subscription jsontext.Value `json:"io.modelcontextprotocol/subscriptionId"`
+	} `json:"_meta"`
+}
+
+func readNotification(f *Frame) (n notification) {
+	json.Unmarshal(f.Params, &n, lenient...) // what cannot be read is not there
+	return n
+}
+
 // notifiedLocked finds the request that a notification belongs to.
-func (h *Host) notifiedLocked(f *Frame) *Pending {
-	var params struct {
-		Token jsontext.Value `json:"progressToken"`
-		Meta  struct {
-			Subscription jsontext.Value `json:"io.modelcontextprotocol/subscriptionId"`
-		} `json:"_meta"`
-	}
-	json.Unmarshal(f.Params, &params, lenient...) // what cannot be read is not there
-	if params.Meta.Subscription != nil {
+func (h *Host) notifiedLocked(f *Frame, n notification) *Pending {
+	if n.Meta.Subscription != nil {
 		f.Protocol = LatestModern
 	}
 	if f.Method != "notifications/progress" {
 		return nil
 	}
-	p := h.tokens[idKey(params.Token)]
+	p := h.tokens[idKey(n.Token)]
 	switch {
 	case p == nil:
-		if !h.untold {
+		if !h.untold && !h.over {
 			f.Faults |= FaultUnasked
 		}
 	case p.cancelled:
@@ -184,6 +201,35 @@ func (h *Host) keepLocked(f Frame) {
 	}
 }
 
+// maxFaulty is how many faulty lines are kept for Faulty, and faultyKeep how
+// much of each, in bytes.
+const (
+	maxFaulty  = 100
+	faultyKeep = 1 << 10
+)
+
+// noteLocked keeps f for Faulty if it has a fault.
+func (h *Host) noteLocked(f Frame) {
+	if f.Faults == 0 || len(h.faulty) >= maxFaulty {
+		return
+	}
+	if len(f.Raw) > faultyKeep { // what shares its memory goes too
+		f = Frame{Seq: f.Seq, At: f.At, Kind: f.Kind, Faults: f.Faults, Raw: bytes.Clone(f.Raw[:faultyKeep]), Size: f.Size,
+			Method: strings.Clone(f.Method[:min(len(f.Method), faultyKeep)]), Answers: f.Answers, Late: f.Late, Protocol: f.Protocol}
+	}
+	h.faulty = append(h.faulty, f)
+}
+
+// Faulty returns the first 100 lines, and members of batches, with a fault:
+// what is malformed, and what is no protocol at all. They are kept however
+// much came after them; one longer than a KiB is cut to that, and has neither
+// an ID nor Params, Result or Err then. Metrics counts all of them.
+func (h *Host) Faulty() []Frame {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.faulty)
+}
+
 // Frames returns the lines received so far, in order, as far as they are kept
 // (see Config.Keep); Seq tells what is missing.
 func (h *Host) Frames() []Frame {
@@ -199,14 +245,11 @@ func (h *Host) Next(ctx context.Context, seq int) (Frame, error) {
 }
 
 // Find waits for the first kept line that match accepts, and returns it. The
-// error wraps ErrEnded when no such line will come.
+// error wraps ErrEnded when no such line will come. Nothing waits for match.
 func (h *Host) Find(ctx context.Context, match func(Frame) bool) (found Frame, err error) {
 	seen := -1
 	err = h.until(ctx, func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		at, _ := slices.BinarySearchFunc(h.frames, seen+1, func(f Frame, seq int) int { return f.Seq - seq })
-		for _, f := range h.frames[at:] {
+		for _, f := range h.framesFrom(seen + 1) {
 			if match(f) {
 				found = f
 				return true
@@ -216,6 +259,14 @@ func (h *Host) Find(ctx context.Context, match func(Frame) bool) (found Frame, e
 		return false
 	})
 	return found, err
+}
+
+// framesFrom returns the lines kept with Seq seq or more.
+func (h *Host) framesFrom(seq int) []Frame {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(h.frames, seq, func(f Frame, seq int) int { return f.Seq - seq })
+	return slices.Clone(h.frames[at:])
 }
 
 // reply answers a request of the server: ping, which every legacy host owes,
@@ -228,36 +279,4 @@ func (h *Host) reply(f Frame) {
 		b = append(b, `,"error":{"code":-32601,"message":"this host has no such method"}}`+"\n"...)
 	}
 	h.w.send(&outgoing{data: b}) // a server that does not read gets no answer
-}
-
-// overloaded does what Config.Overload says about a frame that did not fit.
-func (h *Host) overloaded(f Frame) {
-	h.stats.refused.Add(1)
-	if h.cfg.Overload == OverloadEnd {
-		h.end(ErrOverload)
-		return
-	}
-	classify(&f)
-	h.mu.Lock()
-	var lost []*Pending
-	if p := h.open[idKey(f.ID)]; p != nil && f.Method == "" && f.ID != nil {
-		h.removeLocked(p)
-		lost = append(lost, p)
-	}
-	var cancel []*Pending
-	if h.cfg.Overload == OverloadCancel {
-		for _, p := range h.open {
-			if !p.cancelled {
-				cancel = append(cancel, p)
-			}
-		}
-	}
-	h.mu.Unlock()
-	for _, p := range lost {
-		p.settle(nil, ErrOverload)
-	}
-	for _, p := range cancel {
-		p.settle(nil, ErrOverload)
-		h.Cancel(p.ID, ErrOverload.Error())
-	}
 }

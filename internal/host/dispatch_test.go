@@ -5,10 +5,13 @@ package host
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestOverload: a consumer that stops holds up the dispatcher, never the
@@ -76,10 +79,10 @@ func TestOverload(t *testing.T) {
 		if err := h.until(soon(t), func() bool { return h.Metrics().Exit != nil }); err != nil {
 			t.Fatal(err)
 		}
-		close(release)
 		if _, err := p.Wait(soon(t)); !errors.Is(err, ErrOverload) || !errors.Is(err, ErrEnded) {
 			t.Errorf("the call ended with %v", err)
 		}
+		close(release)
 		if err := h.Wait(soon(t)); !errors.Is(err, ErrOverload) {
 			t.Errorf("Wait: %v", err)
 		}
@@ -108,11 +111,11 @@ func TestDiagnose(t *testing.T) {
 
 		p, _ := h.Begin(Request{Method: "tools/call", Params: ToolParams("half", nil)})
 		synctest.Wait()
-		says("idle") // a moment of silence is no fault
+		says("under way: 68 bytes of a frame received, the last byte 0s ago", "1 request open") // a moment of silence is no fault
 		time.Sleep(3 * time.Second)
 		says("the server's write side is stuck", "no byte for 3s after 68 bytes of a frame", "1 request open, the oldest tools/call (id 2) for 3s")
 		p.Cancel("")
-		says("idle", "no request is open")
+		says("idle: nothing is stuck, no frame half received, none waiting, last byte 0s ago; no request is open")
 
 		release := make(chan struct{})
 		go h.CallProgress(t.Context(), "progress", args{"n": 20}, func(Progress) { <-release })
@@ -131,7 +134,225 @@ func TestDiagnose(t *testing.T) {
 		h.Kill()
 		<-h.Done()
 		says("the server has ended", "no request is open")
+		time.Sleep(time.Minute)
+		says("the server has ended", "no request is open")
 	})
+}
+
+// TestDiagnoseHost: what is the host's own doing is not put on the server.
+func TestDiagnoseHost(t *testing.T) {
+	bubble := func(name string, cfg Config, fn func(t *testing.T, h *Host)) {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := RunInMemory(cfg, (&fake{log: io.Discard}).serve)
+				defer h.Close()
+				fn(t, h)
+			})
+		})
+	}
+	says := func(t *testing.T, h *Host, want string) {
+		t.Helper()
+		synctest.Wait()
+		if got := h.Diagnose(); !strings.HasPrefix(got, want) {
+			t.Errorf("Diagnose() = %q, want %q", got, want)
+		}
+	}
+	begin := func(h *Host, tool string, args any) *Pending {
+		p, _ := h.Begin(Request{Method: "tools/call", Params: ToolParams(tool, args)})
+		return p
+	}
+	bubble("paused", Config{}, func(t *testing.T, h *Host) {
+		begin(h, "half", nil)
+		synctest.Wait()
+		h.Pause()
+		time.Sleep(time.Minute)
+		says(t, h, "the host has paused reading for 1m0s, 68 bytes of a frame received; 1 request open")
+		h.Resume()
+		says(t, h, "under way: 68 bytes of a frame received, the last byte 1m0s ago")
+		time.Sleep(time.Second)
+		says(t, h, "the server's write side is stuck: no byte for 1s after 68 bytes of a frame")
+	})
+	bubble("slow on purpose", Config{}, func(t *testing.T, h *Host) {
+		h.SetPace(Pace{Chunk: 10, Every: 10 * time.Second})
+		begin(h, "big", args{"n": 100})
+		time.Sleep(15 * time.Second)
+		says(t, h, "the host reads slowly on purpose: 20 bytes of a frame received; 1 request open")
+		h.SetPace(Pace{})
+	})
+	bubble("thrown away", Config{Limit: 1000}, func(t *testing.T, h *Host) {
+		h.SetPace(Pace{Every: time.Millisecond})
+		begin(h, "endless", nil)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if d := h.Diagnose(); !strings.Contains(d, " of a frame that is over the limit, and is thrown away as it comes received; 1 request open") {
+			t.Error(d)
+		}
+	})
+	block := make(chan struct{})
+	bubble("Raw", Config{Raw: writerFunc(func([]byte) { time.Sleep(6 * time.Second) })}, func(t *testing.T, h *Host) {
+		begin(h, "echo", nil)
+		time.Sleep(5 * time.Second)
+		says(t, h, "the host's reader is stuck: Config.Raw has not come back for 5s; 1 request open")
+	})
+	bubble("queue", Config{OnFrame: func(Frame) { time.Sleep(300 * time.Millisecond) }}, func(t *testing.T, h *Host) {
+		p := begin(h, "flood", args{"n": 20})
+		time.Sleep(2 * time.Second)
+		says(t, h, "the host's queue is behind: 14 frames (")
+		if _, err := p.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		says(t, h, "idle")
+	})
+	bubble("dispatching", Config{OnFrame: func(Frame) { time.Sleep(300 * time.Millisecond) }}, func(t *testing.T, h *Host) {
+		begin(h, "echo", nil)
+		says(t, h, "under way: 1 frame received and not yet dispatched; no request is open")
+	})
+	bubble("ended by the host", Config{Limit: 100, EndOnOversize: true, Grace: time.Minute}, func(t *testing.T, h *Host) {
+		begin(h, "stopreading", nil)
+		begin(h, "big", nil)
+		h.end(&OversizeError{Size: 200, Limit: 100})
+		says(t, h, "the host has ended the session (host: a frame of 200 bytes is over the limit of 100), and the server is alive; ")
+	})
+	t.Run("stderr", func(t *testing.T) {
+		h := startChild(t, Config{Stall: 20 * time.Millisecond, Stderr: writerFunc(func([]byte) { <-block })}, "serve")
+		defer close(block)
+		var got string
+		for ctx := soon(t); !strings.HasPrefix(got, "the host does not read the server's stderr: Config.Stderr has not come back for "); got = h.Diagnose() {
+			if ctx.Err() != nil {
+				t.Fatal(got)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+}
+
+type writerFunc func([]byte)
+
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
+
+// TestFaulty: lines that break the rules are counted and kept, a bounded
+// number of them and a bounded part of each, though Frames has long lost them,
+// and though the queue was full when they came.
+func TestFaulty(t *testing.T) {
+	h := inProcess(t, Config{Keep: 1})
+	raw := func(h *Host, text string) {
+		h.Begin(Request{Method: "tools/call", Params: ToolParams("raw", args{"text": text})})
+	}
+	raw(h, "Server ready\n\r\n"+strings.Repeat("x", 5000)+"\n"+`{"jsonrpc":"2.0","id":"who","result":{}}`+"\n"+strings.Repeat("noise\n", 500))
+	if err := h.until(soon(t), func() bool { return h.Metrics().Dispatched == 504 }); err != nil {
+		t.Fatal(err)
+	}
+	callText(t, h, "echo", nil)
+	list := h.Faulty()
+	if len(list) != maxFaulty || len(h.Frames()) != 1 {
+		t.Fatalf("%d faulty lines kept, and %d frames", len(list), len(h.Frames()))
+	}
+	for i, want := range []Frame{
+		{Raw: jsontext.Value("Server ready"), Faults: FaultSyntax, Size: 12},
+		{Faults: FaultCRLF | FaultBlank},
+		{Raw: jsontext.Value(strings.Repeat("x", faultyKeep)), Faults: FaultSyntax, Size: 5000},
+		{Raw: jsontext.Value(`{"jsonrpc":"2.0","id":"who","result":{}}`), Faults: FaultUnasked, Size: 40, Kind: ResultResponse},
+		{Raw: jsontext.Value("noise"), Faults: FaultSyntax, Size: 5},
+	} {
+		if got := list[i]; got.Seq != i || string(got.Raw) != string(want.Raw) || got.Faults != want.Faults || got.Size != want.Size || got.Kind != want.Kind {
+			t.Errorf("line %d: %+v", i, got)
+		}
+	}
+	if m := h.Metrics(); m.Stray != 503 || m.Faulty != 504 || m.Unasked != 1 {
+		t.Errorf("stray %d, faulty %d, unasked %d", m.Stray, m.Faulty, m.Unasked)
+	}
+
+	release := make(chan struct{})
+	h = inProcess(t, Config{Queue: 10, OnFrame: func(Frame) { <-release }})
+	raw(h, strings.Repeat("noise\n", 500))
+	if err := h.until(soon(t), func() bool { return h.Metrics().Lines == 500 }); err != nil {
+		t.Fatal(err)
+	}
+	if m := h.Metrics(); m.Refused < 489 || m.Stray < m.Refused || len(h.Faulty()) != maxFaulty {
+		t.Errorf("refused %d, stray %d, kept %d", m.Refused, m.Stray, len(h.Faulty()))
+	}
+	close(release)
+}
+
+// TestOverloadLarge: a response that found the queue full fails its request,
+// wherever its id stands; where that cannot be told, every open request fails,
+// and the responses of the others are late, not unasked.
+func TestOverloadLarge(t *testing.T) {
+	for _, tt := range []struct {
+		name, response string
+		all            bool // open requests fail
+	}{
+		{"small", `{"result":{},"id":"x","jsonrpc":"2.0"}`, false},
+		{"at the start", `{"jsonrpc":"2.0","id":"x","result":{"a":"$LONG"}}`, false},
+		{"at the end", `{"result":{"a":"$LONG"},"jsonrpc":"2.0","id":"x"}`, false},
+		{"in between", `{"result":{"a":"$LONG"},"id":"x","_":"$LONG"}`, true},
+		{"batch", `[{"jsonrpc":"2.0","id":"x","result":{}}]`, false},
+		{"large batch", `[{"jsonrpc":"2.0","id":"x","result":{"a":"$LONG"}}]`, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			held, release := make(chan struct{}, 10), make(chan struct{})
+			h := inProcess(t, Config{Queue: 1, OnFrame: func(f Frame) { held <- struct{}{}; <-release }})
+			hang, _ := h.Begin(Request{Method: "tools/call", Params: ToolParams("late", nil)})
+			h.Begin(Request{Method: "ping"})
+			<-held // the dispatcher holds its answer
+			p, err := h.Begin(Request{Method: "tools/call", ID: jsontext.Value(`"x"`), Params: ToolParams("raw", args{
+				"text": "fill\n" + strings.ReplaceAll(tt.response, "$LONG", strings.Repeat("y", 3000)) + "\n"})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Wait(soon(t)); !errors.Is(err, ErrOverload) {
+				t.Errorf("the request ended with %v", err)
+			}
+			select {
+			case <-hang.Done():
+				if !tt.all {
+					t.Error("another request ended too")
+				}
+			default:
+				if tt.all {
+					t.Error("the other request did not end")
+				}
+			}
+			close(release)
+			if err := h.until(soon(t), func() bool { return !h.queue.isFull() }); err != nil {
+				t.Fatal(err)
+			}
+			h.Notify("notifications/cancelled", args{"requestId": 1}) // lets it answer
+			if _, err := h.Find(soon(t), func(f Frame) bool { return string(f.ID) == "1" }); err != nil {
+				t.Fatal(err)
+			}
+			if m := h.Metrics(); m.Unasked != 0 || m.Late != map[bool]int64{true: 1}[tt.all] {
+				t.Errorf("unasked %d, late %d", m.Unasked, m.Late)
+			}
+		})
+	}
+}
+
+// TestFindWaits: who looks through the frames, and takes long, holds up neither
+// the dispatcher nor, when the queue is full, the reader.
+func TestFindWaits(t *testing.T) {
+	h := inProcess(t, Config{Queue: 10})
+	callText(t, h, "echo", nil)
+	looking, release := make(chan struct{}), make(chan struct{})
+	found := make(chan error, 1)
+	go func() {
+		_, err := h.Find(soon(t), func(f Frame) bool {
+			if f.Seq == 0 {
+				close(looking)
+				<-release
+			}
+			return f.Seq == 1
+		})
+		found <- err
+	}()
+	<-looking
+	if got := callText(t, h, "echo", args{"text": "on"}); got != "on" {
+		t.Errorf("echo returned %q", got)
+	}
+	close(release)
+	if err := <-found; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestKeep: Frames keeps what fits, the newest.

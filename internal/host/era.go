@@ -107,7 +107,7 @@ func (h *Host) Initialize(ctx context.Context, protocol string) (jsontext.Value,
 		return v, fmt.Errorf("host: initialize was answered without a protocolVersion: %s", clip(v))
 	}
 	h.mu.Lock()
-	h.proto = agreed
+	h.proto, h.greeted = agreed, protocol
 	h.mu.Unlock()
 	return v, h.lost(ctx, h.Notify("notifications/initialized", nil), "after it answered initialize")
 }
@@ -129,7 +129,7 @@ func (h *Host) Discover(ctx context.Context) (jsontext.Value, error) {
 		return nil, err
 	}
 	h.mu.Lock()
-	h.proto = LatestModern
+	h.proto, h.greeted = LatestModern, LatestModern
 	h.mu.Unlock()
 	return v, nil
 }

@@ -26,6 +26,9 @@ import (
 // fakeEnv makes the test binary a server: a child for the tests of Start.
 const fakeEnv = "WEIR_HOST_FAKE"
 
+// modes are the servers that not every system has.
+var modes = map[string]func(){}
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(fakeEnv) {
 	case "":
@@ -53,6 +56,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	default:
+		if fn := modes[os.Getenv(fakeEnv)]; fn != nil {
+			fn()
+			return
+		}
 		fmt.Fprintln(os.Stderr, "serving", os.Getpid())
 		if err := (&fake{log: os.Stderr}).serve(context.Background(), os.Stdin, os.Stdout); err != nil {
 			os.Exit(3)
@@ -104,6 +111,7 @@ func (s *fake) serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) 
 	for {
 		line, err := lines.ReadBytes('\n')
 		if err != nil {
+			fmt.Fprintln(s.log, "input ended")
 			return nil
 		}
 		var m fakeMessage
@@ -186,6 +194,14 @@ func (s *fake) call(ctx context.Context, m fakeMessage) {
 			s.text(m.ID, args.Text)
 		case "big":
 			s.text(m.ID, strings.Repeat("x", args.N))
+		case "tail": // as other SDKs order it: the id comes last
+			s.writef(`{"result":{"content":[{"type":"text","text":%q}]},"jsonrpc":"2.0","id":%s}`+"\n", strings.Repeat("t", args.N), m.ID)
+		case "endless": // a frame that never ends
+			s.writef(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
+			for ctx.Err() == nil {
+				s.writef("%s", strings.Repeat("e", 4<<10))
+			}
+			fmt.Fprintln(s.log, "endless ended")
 		case "half":
 			s.writef(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"`, m.ID)
 			<-ctx.Done()

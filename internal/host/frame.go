@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -81,12 +82,14 @@ type Frame struct {
 	// Raw is the line without its line end: the server's bytes, not to be
 	// changed. Of an oversize frame it is the first KiB.
 	Raw jsontext.Value
-	// Size is the length of the line in bytes, without its line end.
+	// Size is the length of the line in bytes, without its line end; of an
+	// oversize frame that ended the session what had come of it.
 	Size int64
 
 	// ID, Method, Params, Result are the members of the message, as sent;
 	// nil or "" when absent. They share Raw's memory. Of an oversize frame
-	// there is only the ID, if it stands in the first KiB.
+	// there is only the ID, if it is a response's and stands in the first KiB
+	// or at the end.
 	ID     jsontext.Value
 	Method string
 	Params jsontext.Value
@@ -101,6 +104,8 @@ type Frame struct {
 	// Protocol is the revision to judge the message by: that of the request
 	// it belongs to, else the session's; "" before there is one.
 	Protocol string
+
+	tail []byte // the end of an oversize frame
 }
 
 // Error is the error of a JSON-RPC error response.
@@ -185,30 +190,46 @@ func atEnd(dec *jsontext.Decoder) error {
 	}
 }
 
-// startID returns the id of a message of which b is the start, nil when it does
-// not stand there.
-func startID(b []byte) jsontext.Value {
-	dec := jsontext.NewDecoder(bytes.NewReader(b), lenient...)
+// answered finds the id that a response answers of which only the start and
+// the end are at hand; it stands in one of them with most servers. known is
+// false when nothing can be said; a known line without an id is no response.
+func answered(head, tail []byte) (id jsontext.Value, known bool) {
+	dec := jsontext.NewDecoder(bytes.NewReader(head), lenient...)
 	if t, err := dec.ReadToken(); err != nil || t.Kind() != '{' {
-		return nil
+		return nil, len(head) > 0 && head[0] != '{' && head[0] != '['
 	}
 	for {
 		name, err := dec.ReadToken()
 		if err != nil || name.Kind() != '"' {
-			return nil
+			break
+		}
+		switch name.String() {
+		case "method":
+			return nil, true
+		case "result", "error":
+			if id != nil {
+				return id, true
+			}
 		}
 		isID := name.String() == "id"
 		v, err := dec.ReadValue()
-		switch {
-		case err != nil:
-			return nil
-		case isID && len(bytes.TrimSpace(b[dec.InputOffset():])) == 0:
-			return nil // a number may go on
-		case isID:
-			return v.Clone()
+		if err != nil {
+			break
+		}
+		if isID && len(bytes.TrimSpace(head[dec.InputOffset():])) > 0 { // else a number may go on
+			id = v.Clone()
 		}
 	}
+	if m := lastID.FindSubmatch(tail); id == nil && m != nil {
+		id = bytes.Clone(m[1])
+	}
+	return id, id != nil
 }
+
+// lastID matches the end of a message whose last member, but for the version,
+// is its id. What stands right before the brace that ends a message is a
+// member of it, and of nothing within it.
+var lastID = regexp.MustCompile(`[{,\s]"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9][0-9.eE+-]*)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
 // members returns the elements of a JSON array.
 func members(b []byte) []jsontext.Value {
@@ -222,7 +243,7 @@ func members(b []byte) []jsontext.Value {
 // classify fills in f from f.Raw.
 func classify(f *Frame) {
 	if f.Kind == Oversize {
-		f.ID = startID(f.Raw)
+		f.ID, _ = answered(f.Raw, f.tail)
 		return
 	}
 	if !utf8.Valid(f.Raw) {

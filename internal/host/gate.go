@@ -20,6 +20,18 @@ type Pace struct {
 	Every time.Duration
 }
 
+// stage is what the reader is at.
+type stage uint8
+
+const (
+	stageStarting stage = iota
+	stageRead           // it waits for bytes
+	stageHold           // it has bytes, and cuts and counts them
+	stagePause          // it waits because of Pause
+	stagePace           // it waits because of SetPace
+	stageEnd            // stdout has ended
+)
+
 // gate is where the reader stops when it is told to.
 type gate struct {
 	r io.Reader
@@ -27,9 +39,11 @@ type gate struct {
 	mu      sync.Mutex // guards all below
 	cond    sync.Cond  // of mu; any change below
 	paused  bool
-	allow   int64 // bytes that may be read although paused
-	since   time.Time
-	reading bool // the reader is between enter and leave
+	allow   int64     // bytes that may be read although paused
+	since   time.Time // of paused
+	reading bool      // the reader is between enter and leave
+	at      stage
+	atSince time.Time
 	pace    Pace
 	stop    bool          // never wait again
 	changed chan struct{} // closed and replaced when pace, paused or stop changes
@@ -96,14 +110,26 @@ func (g *gate) open() {
 func (g *gate) pausedSince() (time.Time, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.since, g.paused && g.allow == 0
+	return g.since, g.paused && g.allow == 0 && !g.stop
 }
+
+// stage says what the reader is at, and since when.
+func (g *gate) stage() (stage, time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.at, g.atSince
+}
+
+func (g *gate) atLocked(s stage) { g.at, g.atSince = s, time.Now() }
 
 // enter waits until the reader may read, and says how many bytes at most.
 func (g *gate) enter() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for g.paused && g.allow == 0 && !g.stop {
+		if g.at != stagePause {
+			g.atLocked(stagePause)
+		}
 		g.cond.Wait()
 	}
 	n := readSize
@@ -119,7 +145,22 @@ func (g *gate) enter() int {
 		d.SetReadDeadline(time.Time{})
 	}
 	g.reading = true
+	g.atLocked(stageRead)
 	return n
+}
+
+// end takes note that nothing more will be read.
+func (g *gate) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.atLocked(stageEnd)
+}
+
+// took takes note that a read has returned.
+func (g *gate) took() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.atLocked(stageHold)
 }
 
 // leave takes note of a read of n bytes, and waits as the pace says.
@@ -130,9 +171,13 @@ func (g *gate) leave(n int) {
 		g.allow = max(0, g.allow-int64(n))
 	}
 	g.cond.Broadcast()
-	every, stop, changed := g.pace.Every, g.stop, g.changed
+	every, changed := g.pace.Every, g.changed
+	wait := every > 0 && !g.stop && n > 0
+	if wait {
+		g.atLocked(stagePace)
+	}
 	g.mu.Unlock()
-	if every <= 0 || stop || n == 0 {
+	if !wait {
 		return
 	}
 	t := time.NewTimer(every)

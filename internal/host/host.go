@@ -10,6 +10,9 @@
 // the server's own frame code is used here, so that a fault there cannot hide
 // itself. On purpose, a test can make this host a bad one: Pause, Pace and
 // Take decide what is read and when, and Send writes any bytes.
+//
+// A Host is one session. Restart ends it and begins the next one; Sessions
+// does so by itself where the host had to end one.
 package host
 
 import (
@@ -41,6 +44,7 @@ type Host struct {
 	open    map[string]*Pending
 	tokens  map[string]*Pending // by progress token
 	gone    []string            // keys of cancelled entries of open, oldest first
+	faulty  []Frame             // the first ones with a fault
 	frames  []Frame             // received lines, in order
 	kept    int                 // bytes of frames
 	dropped int                 // frames no longer kept
@@ -49,13 +53,18 @@ type Host struct {
 	modern  bool                // a modern request was sent
 	untold  bool                // something was sent whose id we could not read
 	sent    splitter            // cuts what Send sent into lines
+	greeted string              // revision that the handshake asked for, "" before there was one
 	err     error               // why the session was ended by us
 	exit    *Exit
 	over    bool // no response will come any more
 
-	closing sync.Once
-	left    chan struct{} // closed when the server has ended, before what it left behind is dealt with
-	done    chan struct{} // closed when the server has ended and all its frames are dispatched
+	closing atomic.Bool                 // shut was called
+	killed  chan struct{}               // closed when shut is done
+	again   func(Config) (*Host, error) // starts the server anew
+	ending  chan struct{}               // closed when err is set
+	left    chan struct{}               // closed when the server has ended, before what it left behind is dealt with
+	exited  chan struct{}               // closed when nothing of it is left, and exit is set
+	done    chan struct{}               // closed when, besides, all its frames are dispatched
 }
 
 // peer is the other end: a child process, or a goroutine of this one.
@@ -68,14 +77,14 @@ type peer interface {
 }
 
 // start connects a host to a peer that is running.
-func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stderr io.ReadCloser) *Host {
+func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stderr io.ReadCloser, again func(Config) (*Host, error)) *Host {
 	cfg = cfg.withDefaults()
 	h := &Host{
 		cfg: cfg, peer: p, out: stdout,
 		gate: newGate(stdout), queue: newQueue(cfg.Queue, cfg.QueueBytes),
 		open: make(map[string]*Pending), tokens: make(map[string]*Pending),
-		proto: cfg.Protocol, sent: splitter{limit: 32 << 20},
-		left: make(chan struct{}), done: make(chan struct{}),
+		proto: cfg.Protocol, sent: splitter{limit: 32 << 20}, again: again,
+		killed: make(chan struct{}), ending: make(chan struct{}), left: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
 	}
 	h.stats.last.Store(time.Now().UnixNano())
 	h.w = newWriter(stdin, cfg.Unsent, h.event.broadcast)
@@ -88,7 +97,7 @@ func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stder
 // the server has ended.
 func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 	var readers, ends sync.WaitGroup
-	outputEnded, exited := make(chan struct{}), make(chan struct{})
+	outputEnded := make(chan struct{})
 	readers.Go(func() { h.read(stdout) })
 	if stderr != nil && !h.cfg.StderrUnread {
 		readers.Go(func() { io.Copy(h.stderr, stderr) })
@@ -96,7 +105,7 @@ func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 	ends.Go(func() { readers.Wait(); close(outputEnded) })
 	ends.Go(func() {
 		h.dispatch()
-		if !closedWithin(exited, h.cfg.Grace) {
+		if !closedWithin(h.exited, h.cfg.Grace) {
 			h.finish() // it lives on, but nothing more can come
 		}
 	})
@@ -116,7 +125,7 @@ func (h *Host) supervise(stdout, stderr io.ReadCloser) {
 	h.mu.Lock()
 	h.exit = &exit
 	h.mu.Unlock()
-	close(exited)
+	close(h.exited)
 	h.event.broadcast()
 	ends.Wait()
 	h.w.wait()
@@ -144,6 +153,9 @@ func (h *Host) finish() {
 	for _, p := range h.open {
 		for ; p != nil; p = p.next {
 			left = append(left, p)
+			if !p.cancelled {
+				h.stats.lost.Add(1)
+			}
 		}
 	}
 	clear(h.open)
@@ -158,7 +170,7 @@ func (h *Host) finish() {
 func (h *Host) endedLocked(when string) error {
 	switch {
 	case h.err != nil:
-		return fmt.Errorf("%w: %w", ErrEnded, h.err)
+		return fmt.Errorf("%w %s: %w", ErrEnded, when, h.err)
 	case h.exit == nil:
 		return fmt.Errorf("%w: the server has closed its stdout %s", ErrEnded, when)
 	case h.exit.Err != nil:
@@ -172,7 +184,7 @@ func (h *Host) endedLocked(when string) error {
 // lost returns err, the error of a send; or, when that is because the server
 // has ended or is about to, how it ended.
 func (h *Host) lost(ctx context.Context, err error, when string) error {
-	if !errors.Is(err, ErrEnded) || errors.Is(err, errInputClosed) {
+	if !errors.Is(err, ErrEnded) || errors.Is(err, errInputClosed) || h.cause() != nil {
 		return err
 	}
 	t := time.NewTimer(h.cfg.Grace)
@@ -188,14 +200,27 @@ func (h *Host) lost(ctx context.Context, err error, when string) error {
 	return err
 }
 
-// end ends the session because of err. It does not wait.
+// end ends the session because of err, in order. It does not wait. Nothing can
+// be sent from then on; finish is to be called when no answer is to come any
+// more.
 func (h *Host) end(err error) {
 	h.mu.Lock()
-	if h.err == nil {
+	first := h.err == nil
+	if first {
 		h.err = err
+		close(h.ending)
 	}
 	h.mu.Unlock()
-	go h.Kill()
+	if first {
+		go h.shut()
+	}
+}
+
+// cause is why the session was ended by us, nil when it was not.
+func (h *Host) cause() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
 }
 
 // Done is closed when the server has ended and every frame it wrote has been
@@ -244,27 +269,38 @@ func (h *Host) Kill() {
 // return), with an error after one more Grace. Reading goes on at full speed
 // meanwhile, also on a host that was paused.
 func (h *Host) Close() error {
-	h.closing.Do(func() {
-		h.gate.open()
-		h.CloseInput()
-		if !closedWithin(h.left, h.cfg.Grace) {
-			h.peer.terminate()
-			if !closedWithin(h.left, h.cfg.Grace) {
-				h.Kill()
-			}
-		}
-	})
+	h.shut()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*h.cfg.Grace)
 	defer cancel()
 	select {
 	case <-h.done:
 	case <-ctx.Done():
 		if h.Metrics().Exit == nil {
-			return errors.New("host: the server did not end although it was killed")
+			return errNotEnded
 		}
 		return errors.New("host: the session did not end: " + h.Diagnose())
 	}
 	return h.Wait(context.Background())
+}
+
+var errNotEnded = errors.New("host: the server did not end although it was killed")
+
+// shut makes the server end. It returns when that is so, or it was killed.
+func (h *Host) shut() {
+	if !h.closing.CompareAndSwap(false, true) {
+		<-h.killed // not a sync.Once: a bubble of synctest sees no time pass for who waits for its mutex
+		return
+	}
+	defer close(h.killed)
+	h.gate.open()
+	h.CloseInput()
+	if closedWithin(h.left, h.cfg.Grace) {
+		return
+	}
+	h.peer.terminate()
+	if !closedWithin(h.left, h.cfg.Grace) {
+		h.Kill()
+	}
 }
 
 // until waits until cond, which must be cheap, or the end of the session or

@@ -34,7 +34,7 @@ type Metrics struct {
 	Largest  int64 // the longest complete frame
 	Partial  int64 // what has come of a frame that has not ended
 
-	Stray    int64 // lines that are no JSON-RPC message: parse failures and other output
+	Stray    int64 // lines that are no JSON-RPC message: parse failures and other output; see Faulty
 	Oversize int64 // frames over the limit
 	Faulty   int64 // lines with any fault, these two included
 	Unasked  int64 // responses and progress that belong to no open request
@@ -43,6 +43,8 @@ type Metrics struct {
 	Requests int64 // sent
 	Cancels  int64 // sent
 	Open     int   // requests without a response, the cancelled ones left out
+	Lost     int64 // requests that were open when the session ended
+	Restarts int   // sessions that Restart has ended before this one
 
 	Dispatched    int64         // frames taken by the dispatcher
 	Queued        int           // frames that wait for it now
@@ -64,6 +66,8 @@ type Metrics struct {
 // stats are the counters that are no one else's.
 type stats struct {
 	bytes, lines, largest, partial          atomic.Int64
+	partialOver                             atomic.Bool // partial is over the limit already
+	lost, restarts                          atomic.Int64
 	last                                    atomic.Int64 // Unix nanoseconds of the last byte
 	stray, oversize, faulty, unasked, late  atomic.Int64
 	requests, cancels, dispatchedN, refused atomic.Int64
@@ -81,8 +85,8 @@ func (s *stats) frame(size int64, over bool) {
 	}
 }
 
-func (s *stats) dispatched(f *Frame) {
-	s.dispatchedN.Add(1)
+// judged counts what was found in a frame.
+func (s *stats) judged(f *Frame) {
 	count := func(n *atomic.Int64, when bool) {
 		if when {
 			n.Add(1)
@@ -103,6 +107,7 @@ func (h *Host) Metrics() Metrics {
 		Stray: s.stray.Load(), Oversize: s.oversize.Load(), Faulty: s.faulty.Load(),
 		Unasked: s.unasked.Load(), Late: s.late.Load(),
 		Requests: s.requests.Load(), Cancels: s.cancels.Load(),
+		Lost: s.lost.Load(), Restarts: int(s.restarts.Load()),
 		Dispatched: s.dispatchedN.Load(), Refused: s.refused.Load(),
 		LastReceived: time.Unix(0, s.last.Load()),
 	}

@@ -18,6 +18,9 @@ func Start(cfg Config, cmd *exec.Cmd) (*Host, error) {
 	if cmd.Stdin != nil || cmd.Stdout != nil || cmd.Stderr != nil {
 		return nil, errors.New("host: the command's streams are set")
 	}
+	given := cmd // stays as it is, to be started again
+	again := func(cfg Config) (*Host, error) { return Start(cfg, given) }
+	cmd = sameCommand(given)
 	var files []*os.File
 	closeAll := func() {
 		for _, f := range files {
@@ -53,7 +56,17 @@ func Start(cfg Config, cmd *exec.Cmd) (*Host, error) {
 	inR.Close()
 	outW.Close()
 	errW.Close()
-	return start(cfg, p, outR, inW, errR), nil
+	return start(cfg, p, outR, inW, errR, again), nil
+}
+
+// sameCommand is cmd for another start.
+func sameCommand(cmd *exec.Cmd) *exec.Cmd {
+	same := &exec.Cmd{Path: cmd.Path, Args: cmd.Args, Env: cmd.Env, Dir: cmd.Dir, ExtraFiles: cmd.ExtraFiles, Err: cmd.Err}
+	if cmd.SysProcAttr != nil {
+		attr := *cmd.SysProcAttr
+		same.SysProcAttr = &attr
+	}
+	return same
 }
 
 // child is a server in a process of its own.

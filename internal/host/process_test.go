@@ -276,8 +276,52 @@ func TestStdoutClosed(t *testing.T) {
 	if _, err := h.Request(soon(t), "ping", nil); !errors.Is(err, ErrEnded) {
 		t.Errorf("a request after that: %v", err)
 	}
-	if d := h.Diagnose(); d != "the server has closed its stdout, and lives on" {
+	if d := h.Diagnose(); d != "the server has closed its stdout, and lives on; no request is open" {
 		t.Error(d)
+	}
+}
+
+// TestDescriptors: however a session ends, its pipes are closed.
+func TestDescriptors(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("descriptors are counted in /proc")
+	}
+	count := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	once := func() {
+		h := startChild(t, Config{Limit: 1000, EndOnOversize: true}, "serve")
+		s := NewSessions(h, true)
+		h.Call(soon(t), "big", args{"n": 2000})
+		next, err := s.Await(soon(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.Kill()
+		<-next.Done()
+		if err := s.Restart(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		Start(Config{}, exec.Command("/no/such/program"))
+		if h, err = Run(Config{}, (&fake{}).serve); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+	}
+	once() // what the runtime keeps for itself is there from now on
+	before := count()
+	for range 3 {
+		once()
+	}
+	if after := count(); after > before {
+		t.Errorf("%d descriptors, then %d", before, after)
 	}
 }
 
@@ -305,7 +349,7 @@ func TestStderr(t *testing.T) {
 		t.Errorf("%d bytes (want %d), %d kept", n, want, len(text))
 	}
 	h.Close()
-	if int64(all.Len()) != n {
+	if _, n = h.Stderr(); int64(all.Len()) != n {
 		t.Errorf("%d bytes passed on, want %d", all.Len(), n)
 	}
 }

@@ -85,15 +85,19 @@ func (q *queue) isFull() bool {
 	return q.full
 }
 
-// stuck says how many frames and bytes wait, and since when the dispatcher
-// has held the frame it is busy with (zero when it is not).
-func (q *queue) stuck() (frames, bytes int, since time.Time) {
+// stuck says how many frames and bytes wait, since when the oldest of them
+// has (zero for none), and since when the dispatcher has held the frame it is
+// busy with (zero when it is not).
+func (q *queue) stuck() (frames, bytes int, oldest, busy time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.busy {
-		since = q.lastTake
+		busy = q.lastTake
 	}
-	return len(q.frames), q.bytes, since
+	if len(q.frames) > 0 {
+		oldest = q.frames[0].At
+	}
+	return len(q.frames), q.bytes, oldest, busy
 }
 
 // event wakes all who wait for something that a frame, a byte or an end of

@@ -23,8 +23,12 @@ func TestSplitter(t *testing.T) {
 	for n := 1; n <= len(stream); n++ {
 		s := splitter{limit: limit}
 		var got []string
-		emit := func(line []byte, size int64, over bool) {
-			if over {
+		emit := func(c cut) {
+			line, size := c.line, c.size
+			if c.over {
+				if !bytes.Equal(c.tail, []byte("abcdefghijkl")[:size]) && string(c.tail) != "abcdefg\r" {
+					t.Errorf("chunks of %d: the end kept is %q", n, c.tail)
+				}
 				if !bytes.HasPrefix([]byte("abcdefghijkl"), line[:limit]) {
 					t.Errorf("chunks of %d: kept %q", n, line)
 				}
@@ -35,8 +39,8 @@ func TestSplitter(t *testing.T) {
 		for rest := stream; len(rest) > 0; rest = rest[min(n, len(rest)):] {
 			s.feed(rest[:min(n, len(rest))], emit)
 		}
-		if s.size != 2 {
-			t.Errorf("chunks of %d: %d bytes of the last line, want 2", n, s.size)
+		if s.part.size != 2 {
+			t.Errorf("chunks of %d: %d bytes of the last line, want 2", n, s.part.size)
 		}
 		if g, w := strings.Join(got, "|"), strings.Join(want, "|"); g != w {
 			t.Errorf("chunks of %d:\n got %q\nwant %q", n, g, w)
@@ -51,7 +55,8 @@ func FuzzSplitter(f *testing.F) {
 		n = max(1, n%100)
 		s := splitter{limit: 16}
 		var got [][]byte
-		emit := func(line []byte, size int64, over bool) {
+		emit := func(c cut) {
+			line, size, over := c.line, c.size, c.over
 			if tooLong := len(bytes.TrimSuffix(line, []byte("\r"))) > 16; over == (size <= 16) || !over && (tooLong || size != int64(len(line))) {
 				if !(size == 17 && !over && line[16] == '\r') {
 					t.Errorf("line of %d bytes, size %d, over %v", len(line), size, over)
@@ -115,19 +120,37 @@ func TestOversize(t *testing.T) {
 	}
 }
 
-func TestStartID(t *testing.T) {
-	for in, want := range map[string]string{
-		`{"jsonrpc":"2.0","id":5,"result":{"con`: "5",
-		`{"id":"a b","res`:                       `"a b"`,
-		`{"result":{"id":3},"id":4,"x":"`:        "4",
-		`{"result":{"id":3,"x":"`:                "",
-		`{"id":12`:                               "",
-		`["id",5,`:                               "",
-		`{`:                                      "",
-		``:                                       "",
+// TestAnswered: the id that a response answers is found at its start or at
+// its end, where other SDKs put it, and nowhere else.
+func TestAnswered(t *testing.T) {
+	const unknown = "unknown"
+	for _, tt := range []struct{ head, tail, want string }{
+		{`{"jsonrpc":"2.0","id":5,"result":{"con`, ``, "5"},
+		{`{"id":"a b","res`, ``, `"a b"`},
+		{`{"result":{"id":3},"id":4,"x":"`, ``, "4"},
+		{`{"result":{"id":3,"x":"`, `"}}`, unknown},
+		{`{"id":12`, ``, unknown},
+		{`["id",5,`, `]`, unknown},
+		{`{`, ``, unknown},
+		{``, ``, unknown},
+		{`Server ready`, ``, ""},
+		{`{"jsonrpc":"2.0","method":"notifications/message","params":{"id":5,"da`, `"id":5}}`, ""},
+		{`{"method":"sampling/createMessage","params":{"x":"`, `"},"jsonrpc":"2.0","id":0}`, ""},
+		{`{"jsonrpc":"2.0","id":3,"method":"sampling/createMessage","params":{"x":"`, `"}}`, ""},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `xx"}]},"jsonrpc":"2.0","id":7}`, "7"},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `xx"}]}, "id" : "a\"}" , "jsonrpc":"2.0" } `, `"a\"}"`},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `{"id":7}}}`, unknown},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `\"id\":7}"}`, unknown},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `,"a\"id":7}`, unknown},
+		{`{"result":{"content":[{"type":"text","text":"xx`, `,"gid":7}`, unknown},
 	} {
-		if got := string(startID([]byte(in))); got != want {
-			t.Errorf("startID(%q) = %q, want %q", in, got, want)
+		id, known := answered([]byte(tt.head), []byte(tt.tail))
+		got := string(id)
+		if !known {
+			got = unknown
+		}
+		if got != tt.want {
+			t.Errorf("answered(%q, %q) = %s, want %s", tt.head, tt.tail, got, tt.want)
 		}
 	}
 }
@@ -188,7 +211,7 @@ func TestFaults(t *testing.T) {
 		g := &goroutine{cancel: func() {}, done: make(chan struct{})}
 		close(g.done)
 		_, in, _ := os.Pipe()
-		h := start(Config{OnFrame: func(got Frame) { f = got }}, g, r, in, nil)
+		h := start(Config{OnFrame: func(got Frame) { f = got }}, g, r, in, nil, nil)
 		h.Wait(soon(t))
 		if f.Faults != tt.want {
 			t.Errorf("%q: %q, want %q", tt.line, f.Faults, tt.want)

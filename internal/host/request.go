@@ -72,7 +72,8 @@ func (p *Pending) Done() <-chan struct{} { return p.done }
 
 // Wait waits for the response and returns its result. The error is an *Error
 // for the server's own error, ErrCancelled, ErrOverload, or wraps ErrEnded,
-// ErrEcho or an *OversizeError. When ctx ends first the request stays open.
+// ErrEcho or an *OversizeError. When ctx ends first the request stays open, and
+// the error is a *NoResponseError.
 func (p *Pending) Wait(ctx context.Context) (jsontext.Value, error) {
 	select {
 	case <-p.done:
@@ -83,7 +84,7 @@ func (p *Pending) Wait(ctx context.Context) (jsontext.Value, error) {
 	case <-p.done: // both: the response is worth more
 		return p.result, p.err
 	default:
-		return nil, fmt.Errorf("host: no response to %s: %w; %s", p.Method, context.Cause(ctx), p.h.Diagnose())
+		return nil, &NoResponseError{Method: p.Method, Err: context.Cause(ctx), Diagnosis: p.h.Diagnose()}
 	}
 }
 
@@ -152,7 +153,7 @@ func message(b []byte, method string, params jsontext.Value) []byte {
 func (h *Host) addPending(p *Pending) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.over {
+	if h.over || h.err != nil {
 		return h.endedLocked("before " + p.Method + " was sent")
 	}
 	h.addLocked(p)
@@ -269,9 +270,14 @@ func (h *Host) cancelled(id jsontext.Value) {
 	if p == nil || p.cancelled {
 		return
 	}
-	p.cancelled = true
+	h.giveUpLocked(p)
 	p.settle(nil, ErrCancelled)
-	h.gone = append(h.gone, key)
+}
+
+// giveUpLocked makes p one whose response will be late.
+func (h *Host) giveUpLocked(p *Pending) {
+	p.cancelled = true
+	h.gone = append(h.gone, idKey(p.ID))
 	for len(h.gone) > maxGone {
 		if old := h.open[h.gone[0]]; old != nil && old.cancelled {
 			h.removeLocked(old)

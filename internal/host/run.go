@@ -29,7 +29,8 @@ func Run(cfg Config, serve ServeFunc) (*Host, error) {
 		inW.Close()
 		return nil, fmt.Errorf("host: %w", err)
 	}
-	return run(cfg, serve, inR, outW, outR, inW), nil
+	again := func(cfg Config) (*Host, error) { return Run(cfg, serve) }
+	return run(cfg, serve, inR, outW, outR, inW, again), nil
 }
 
 // RunInMemory is Run over pipes in memory without any capacity: a write ends
@@ -39,10 +40,11 @@ func Run(cfg Config, serve ServeFunc) (*Host, error) {
 func RunInMemory(cfg Config, serve ServeFunc) *Host {
 	inR, inW := net.Pipe()
 	outR, outW := net.Pipe()
-	return run(cfg, serve, inR, outW, outR, inW)
+	again := func(cfg Config) (*Host, error) { return RunInMemory(cfg, serve), nil }
+	return run(cfg, serve, inR, outW, outR, inW, again)
 }
 
-func run(cfg Config, serve ServeFunc, stdin io.ReadCloser, stdout io.WriteCloser, out io.ReadCloser, in io.WriteCloser) *Host {
+func run(cfg Config, serve ServeFunc, stdin io.ReadCloser, stdout io.WriteCloser, out io.ReadCloser, in io.WriteCloser, again func(Config) (*Host, error)) *Host {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &goroutine{cancel: cancel, stdin: stdin, stdout: stdout, done: make(chan struct{})}
 	go func() {
@@ -51,7 +53,7 @@ func run(cfg Config, serve ServeFunc, stdin io.ReadCloser, stdout io.WriteCloser
 		stdin.Close()
 		stdout.Close()
 	}()
-	return start(cfg, g, out, in, nil)
+	return start(cfg, g, out, in, nil, again)
 }
 
 // goroutine is a server in this process.

@@ -36,12 +36,12 @@ func (h *Host) Flush(ctx context.Context) error {
 }
 
 // sentLineLocked takes note of the requests and cancels in one line.
-func (h *Host) sentLineLocked(line []byte, _ int64, over bool) {
-	if over {
+func (h *Host) sentLineLocked(c cut) {
+	if c.over {
 		h.untold = true
 		return
 	}
-	line = bytes.TrimPrefix(bytes.TrimSpace(line), []byte("\xef\xbb\xbf"))
+	line := bytes.TrimPrefix(bytes.TrimSpace(c.line), []byte("\xef\xbb\xbf"))
 	if len(line) > 0 && line[0] == '[' {
 		for _, m := range members(line) {
 			h.sentMessageLocked(m)

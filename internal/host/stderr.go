@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 )
 
 const (
@@ -25,6 +26,7 @@ type capture struct {
 	mu         sync.Mutex // guards all below
 	head, tail []byte
 	total      int64
+	holds      time.Time // since when next has held a write, zero when it does not
 }
 
 func newCapture(next io.Writer, moved func()) *capture { return &capture{next: next, moved: moved} }
@@ -32,7 +34,9 @@ func newCapture(next io.Writer, moved func()) *capture { return &capture{next: n
 // Write never fails, so that reading goes on whatever becomes of next.
 func (c *capture) Write(p []byte) (int, error) {
 	if c.next != nil {
+		c.hold(time.Now())
 		c.next.Write(p)
+		c.hold(time.Time{})
 	}
 	c.mu.Lock()
 	c.total += int64(len(p))
@@ -45,6 +49,19 @@ func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Unlock()
 	c.moved()
 	return len(p), nil
+}
+
+func (c *capture) hold(since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds = since
+}
+
+// held is since when next has not come back from a write, zero when it has.
+func (c *capture) held() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.holds
 }
 
 func (c *capture) text() (string, int64) {

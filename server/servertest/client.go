@@ -13,85 +13,61 @@ import (
 	"github.com/weir-mcp/weir/internal/host"
 )
 
-type (
-	// Result is what a tool returned: Raw as sent, Content, Structured and
-	// IsError; Text joins its text blocks, Page reads a page's fields.
-	Result = host.Result
-
-	// Progress is one progress notification: Progress, Total (0 when
-	// unknown) and Message.
-	Progress = host.Progress
-
-	// Request is a request for Begin: Method, Params, and optionally its raw
-	// ID, the revision to send it by (Protocol), and a function for its
-	// Progress.
-	Request = host.Request
-
-	// Pending is a request that was sent: ID, Method, Sent; Done, Wait and
-	// Cancel.
-	Pending = host.Pending
-
-	// Error is the server's JSON-RPC error: Code, Message and raw Data.
-	Error = host.Error
-
-	// OversizeError is how a request ends whose response was over
-	// Config.Limit: Size and Limit, in bytes.
-	OversizeError = host.OversizeError
-
-	// Frame is one line of the server's stdout: Seq, At, Kind, Faults, Raw,
-	// Size, and what it says (ID, Method, Params, Result, Err, Answers, Late,
-	// Protocol).
-	Frame = host.Frame
-
-	// Pace makes reading slow: at most Chunk bytes a read, and a pause of
-	// Every after each.
-	Pace = host.Pace
-
-	// Metrics are the counters of the host.
-	Metrics = host.Metrics
-)
-
-// Errors of requests, for errors.Is. An *Error (for errors.As) is the
-// server's own answer.
-var (
-	ErrCancelled = host.ErrCancelled // the request was cancelled by Cancel
-	ErrOverload  = host.ErrOverload  // see Config.Queue
-	ErrEnded     = host.ErrEnded     // the server has ended without an answer
-)
-
 // Initialize opens a legacy session by the handshake: initialize for the
 // revision (empty means Config.Protocol), then notifications/initialized. It
 // returns the result of initialize.
 func (c *Client) Initialize(ctx context.Context, protocol string) (jsontext.Value, error) {
-	c.openMu.Lock()
-	defer c.openMu.Unlock()
-	c.opened = true
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Initialize(ctx, protocol)
+	done, err := c.handshake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c.opened = true
+	return c.host().Initialize(ctx, protocol)
 }
 
 // Discover asks a modern server what it is, and returns the result of
 // server/discover. Requests are modern from then on.
 func (c *Client) Discover(ctx context.Context) (jsontext.Value, error) {
-	c.openMu.Lock()
-	defer c.openMu.Unlock()
-	c.opened = true
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Discover(ctx)
+	done, err := c.handshake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	c.opened = true
+	return c.host().Discover(ctx)
 }
 
-// open does the handshake of Config.Protocol, unless one was done.
-func (c *Client) open(ctx context.Context) error {
-	c.openMu.Lock()
-	defer c.openMu.Unlock()
-	if c.opened {
-		return nil
+// handshake waits until no other is under way, and returns what ends this one.
+// (It is no mutex: a bubble of synctest sees no time pass for who waits for one.)
+func (c *Client) handshake(ctx context.Context) (done func(), err error) {
+	select {
+	case c.opening <- struct{}{}:
+		return func() { <-c.opening }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
-	_, err := c.h.Open(ctx)
+}
+
+// open does the handshake of Config.Protocol, unless one was done, and returns
+// the host of the session; it waits for one that is being begun anew.
+func (c *Client) open(ctx context.Context) (*host.Host, error) {
+	done, err := c.handshake(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	h, err := c.sessions.Await(ctx)
+	if err != nil || c.opened {
+		return h, err
+	}
+	_, err = h.Open(ctx)
 	c.opened = err == nil
-	return err
+	return h, err
 }
 
 // Call calls a tool and waits for its result. It takes the arguments that
@@ -111,14 +87,15 @@ func (c *Client) Call(ctx context.Context, tool string, args any) (*Result, erro
 func (c *Client) CallProgress(ctx context.Context, tool string, args any, progress func(Progress)) (*Result, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	if err := c.open(ctx); err != nil {
+	h, err := c.open(ctx)
+	if err != nil {
 		return nil, err
 	}
 	raw, err := arguments(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return c.h.CallProgress(ctx, tool, raw, progress)
+	return h.CallProgress(ctx, tool, raw, progress)
 }
 
 // Tools lists the tools, page after page, as the server describes them. It
@@ -126,11 +103,12 @@ func (c *Client) CallProgress(ctx context.Context, tool string, args any, progre
 func (c *Client) Tools(ctx context.Context) ([]jsontext.Value, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	if err := c.open(ctx); err != nil {
+	h, err := c.open(ctx)
+	if err != nil {
 		return nil, err
 	}
 	var tools []jsontext.Value
-	for page, err := range c.h.Pages(ctx, "tools/list") {
+	for page, err := range h.Pages(ctx, "tools/list") {
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +133,11 @@ func (c *Client) Request(ctx context.Context, method string, params any) (jsonte
 	if err != nil {
 		return nil, err
 	}
-	return c.h.Request(ctx, method, raw)
+	h, err := c.sessions.Await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return h.Request(ctx, method, raw)
 }
 
 // Begin sends a request and does not wait for the response. Its Params are
@@ -166,7 +148,7 @@ func (c *Client) Begin(r Request) (*Pending, error) {
 		return nil, err
 	}
 	r.Params = raw
-	return c.h.Begin(r)
+	return c.host().Begin(r)
 }
 
 // BeginCall is Begin for a tool, with arguments as those of Call. It opens the
@@ -174,14 +156,15 @@ func (c *Client) Begin(r Request) (*Pending, error) {
 func (c *Client) BeginCall(ctx context.Context, tool string, args any) (*Pending, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	if err := c.open(ctx); err != nil {
+	h, err := c.open(ctx)
+	if err != nil {
 		return nil, err
 	}
 	raw, err := arguments(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	return c.h.Begin(Request{Method: "tools/call", Params: host.ToolParams(tool, raw)})
+	return h.Begin(Request{Method: "tools/call", Params: host.ToolParams(tool, raw)})
 }
 
 // Notify sends a notification, with params as those of Request.
@@ -190,113 +173,142 @@ func (c *Client) Notify(method string, params any) error {
 	if err != nil {
 		return err
 	}
-	return c.h.Notify(method, raw)
+	return c.host().Notify(method, raw)
 }
 
 // Cancel sends notifications/cancelled for an id (raw JSON), whether or not
 // such a request is open; reason may be empty. An open request's Wait returns
 // ErrCancelled; a response that comes all the same is counted as late.
-func (c *Client) Cancel(id jsontext.Value, reason string) error { return c.h.Cancel(id, reason) }
+func (c *Client) Cancel(id jsontext.Value, reason string) error { return c.host().Cancel(id, reason) }
 
 // Send writes bytes as they are, in one write up to 64 KiB; line ends are the
 // caller's business. It does not wait until they are written.
-func (c *Client) Send(b []byte) error { return c.h.Send(b) }
+func (c *Client) Send(b []byte) error { return c.host().Send(b) }
 
 // SendChunks is Send in writes of n bytes, with a pause after each.
 func (c *Client) SendChunks(b []byte, n int, every time.Duration) error {
-	return c.h.SendChunks(b, n, every)
+	return c.host().SendChunks(b, n, every)
 }
 
 // Flush waits until the pipe has taken all that was sent.
 func (c *Client) Flush(ctx context.Context) error {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Flush(ctx)
+	return c.host().Flush(ctx)
 }
 
 // Frames returns the lines received so far, in order, as far as they are kept.
-func (c *Client) Frames() []Frame { return c.h.Frames() }
+func (c *Client) Frames() []Frame { return c.host().Frames() }
 
 // Find waits for the first line, received before or later, that match accepts.
 func (c *Client) Find(ctx context.Context, match func(Frame) bool) (Frame, error) {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Find(ctx, match)
+	return c.host().Find(ctx, match)
 }
 
 // AwaitReceived waits until n bytes of stdout have come, since the start.
 func (c *Client) AwaitReceived(ctx context.Context, n int64) error {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.AwaitReceived(ctx, n)
+	return c.host().AwaitReceived(ctx, n)
 }
 
 // Pause stops reading the server's output: when it returns no byte is taken
 // until Resume or Take. (On Windows one read may still be under way.)
-func (c *Client) Pause() { c.h.Pause() }
+func (c *Client) Pause() { c.host().Pause() }
 
 // Resume goes on reading after Pause or Take.
-func (c *Client) Resume() { c.h.Resume() }
+func (c *Client) Resume() { c.host().Resume() }
 
 // SetPace makes reading slow or intermittent from now on; the zero Pace is
 // full speed.
-func (c *Client) SetPace(p Pace) { c.h.SetPace(p) }
+func (c *Client) SetPace(p Pace) { c.host().SetPace(p) }
 
 // Take reads exactly n bytes more, waits for them, and leaves the host paused.
 func (c *Client) Take(ctx context.Context, n int64) error {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Take(ctx, n)
+	return c.host().Take(ctx, n)
 }
 
 // Stderr returns what a child has written to stderr (its start and its end
 // when it is longer than 512 KiB) and how many bytes it was.
-func (c *Client) Stderr() (text string, bytes int64) { return c.h.Stderr() }
+func (c *Client) Stderr() (text string, bytes int64) { return c.host().Stderr() }
 
 // AwaitStderr waits until a child's stderr contains s.
 func (c *Client) AwaitStderr(ctx context.Context, s string) error {
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.AwaitStderr(ctx, s)
+	return c.host().AwaitStderr(ctx, s)
 }
 
-// Metrics returns the host's counters.
-func (c *Client) Metrics() Metrics { return c.h.Metrics() }
+// Faulty returns the first 100 lines of the session that broke a rule, each
+// cut to its first KiB, however many came after them.
+func (c *Client) Faulty() []Frame { return c.host().Faulty() }
 
-// Diagnose says in one sentence which side is stuck, if any.
-func (c *Client) Diagnose() string { return c.h.Diagnose() }
+// Metrics returns the counters of the present session.
+func (c *Client) Metrics() Metrics { return c.host().Metrics() }
+
+// Sessions returns the counters of every session so far, the present one last.
+// There is more than one after a Restart.
+func (c *Client) Sessions() []Metrics {
+	var all []Metrics
+	for _, h := range c.sessions.All() {
+		all = append(all, h.Metrics())
+	}
+	return all
+}
+
+// Restart ends the session and begins a new one: what is open is lost
+// (ErrEnded), stdin is closed, the server stopped and reaped, started again
+// with the same command, and the handshake that opened the session repeated,
+// if there was one. It returns when that is answered. In process, Serve is
+// called again. Pause and SetPace, and the frames, do not pass on.
+func (c *Client) Restart(ctx context.Context) error {
+	ctx, cancel := c.context(ctx)
+	defer cancel()
+	return c.sessions.Restart(ctx)
+}
+
+// Diagnose says in one sentence which side is stuck, if any, and what is open.
+// When nothing has moved for Config.Stall it names the server's write side (a
+// frame is half received), the host's consumer or its queue (bytes come, and
+// frames are not dispatched: a progress function does not return), or the
+// server's read side (it does not take what was sent). Else it says what the
+// host does on purpose, what is under way, how the server has ended, or
+// "idle". A failing test logs it.
+func (c *Client) Diagnose() string { return c.host().Diagnose() }
 
 // Protocol is the revision of requests that name none.
-func (c *Client) Protocol() string { return c.h.Protocol() }
+func (c *Client) Protocol() string { return c.host().Protocol() }
 
 // Pid is the process id of a child, which is that of its group; 0 in process.
-func (c *Client) Pid() int { return c.h.Pid() }
+func (c *Client) Pid() int { return c.host().Pid() }
 
 // CloseInput closes the server's stdin once all that was sent is written.
-func (c *Client) CloseInput() { c.h.CloseInput() }
+func (c *Client) CloseInput() { c.host().CloseInput() }
 
 // CloseOutput closes the reading end of the server's stdout, as the death of
 // a host does. How the server ends then is the test's business.
 func (c *Client) CloseOutput() {
-	c.ended.Store(true)
-	c.h.CloseOutput()
+	c.ends().CloseOutput()
 }
 
 // Kill ends the server, and all of its process group, at once.
 func (c *Client) Kill() {
-	c.ended.Store(true)
-	c.h.Kill()
+	c.ends().Kill()
 }
 
 // Done is closed when the server has ended and all it wrote was looked at.
-func (c *Client) Done() <-chan struct{} { return c.h.Done() }
+func (c *Client) Done() <-chan struct{} { return c.host().Done() }
 
 // Wait waits for the server's end and returns its error: nil when it ended
 // well, an *exec.ExitError, or what Serve returned. The cleanup of the test
 // does not complain about that error any more.
 func (c *Client) Wait(ctx context.Context) error {
-	c.ended.Store(true)
+	h := c.ends()
 	ctx, cancel := c.context(ctx)
 	defer cancel()
-	return c.h.Wait(ctx)
+	return h.Wait(ctx)
 }

@@ -13,19 +13,24 @@
 // belongs to no open request, when a message does not match the JSON schema
 // of its revision (where the schemas are at hand, see Config.NoSchema), when
 // the server does not end after its stdin is closed, ends with an error, or
-// leaves a goroutine or (seen on Linux) a process behind. A failing test says which side was
-// stuck, if one was.
+// leaves a goroutine or (seen on Linux) a process behind. A failing test says
+// which side was stuck, if one was (see Client.Diagnose).
 //
-// A host can also be a bad one, on purpose: Pause, Take and SetPace decide
-// when the server's output is read, Send and SendChunks write any bytes.
+// The server's output is read by a reader of its own, from the start to the
+// end of the server, whatever the test does meanwhile: bytes are counted, cut
+// into lines, and queued for a bounded dispatcher. A host can also be a bad
+// one, on purpose: Pause, Take and SetPace decide when the output is read,
+// Send and SendChunks write any bytes.
+//
+// docs/testing.md shows how a server is tested with it.
 package servertest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os/exec"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,75 +50,103 @@ type Config struct {
 	// 2026-07-28 on. Empty means 2025-11-25.
 	Protocol string
 
-	// Limit bounds a frame from the server, in bytes. A longer one is
-	// discarded to its LF and reported as a fault, and the request that it
-	// answers (when the id stands in its first KiB) fails with an
-	// *OversizeError; with EndOnOversize the session ends. Zero means 64 MiB.
-	Limit         int
+	// Limit bounds a frame from the server, in bytes without its line end. A
+	// longer one is discarded as it comes, to its LF, and never parsed; it is
+	// reported as a fault, and the request that it answers (when the id stands
+	// in its first KiB, or at its end) fails with an *OversizeError. Zero
+	// means 64 MiB.
+	Limit int
+	// EndOnOversize ends the session at a frame over Limit, as soon as it is
+	// over it: open requests are lost (ErrEnded, *OversizeError), stdin is
+	// closed, and the server is stopped. False means to go on after the
+	// frame's LF.
 	EndOnOversize bool
 
 	// Queue bounds the frames that wait for the test to take them (its
-	// progress functions can hold the others up); Overload is what happens
-	// past it. Reading goes on in any case. Zero means 4096, and
-	// OverloadRefuse.
-	Queue    int
+	// progress functions can hold the others up). Zero means 4096.
+	Queue int
+	// Overload is what happens past Queue. Reading goes on in any case. Zero
+	// means OverloadRefuse.
 	Overload Overload
+
+	// Restart begins a new session when the host had to end one, because of
+	// EndOnOversize or OverloadEnd, at most ten times: the process is reaped,
+	// a new one started, and the handshake repeated. Calls made meanwhile wait
+	// for it; those that were open are not repeated. False means that the
+	// session stays ended. See also Client.Restart.
+	Restart bool
 
 	// Keep bounds the bytes of the frames that Frames returns; the oldest go
 	// first. Zero means 64 MiB.
 	Keep int
 
-	// Raw gets the server's stdout byte for byte; it must not block.
-	// Nil means none.
+	// Raw gets the server's stdout byte for byte, before anything looks at
+	// it. It must not block: the reader calls it. Nil means none.
 	Raw io.Writer
 
-	// StderrUnread leaves a child's stderr unread, on purpose.
+	// StderrUnread leaves a child's stderr unread, on purpose. False means
+	// that it is read, see Client.Stderr.
 	StderrUnread bool
 
 	// Grace is how long the server may take to end once its stdin is closed,
 	// before it is told to, and then before it is killed. Zero means 3 s.
 	Grace time.Duration
 
+	// Stall is how long nothing may move before Client.Diagnose calls a side
+	// stuck. Zero means 1 s.
+	Stall time.Duration
+
 	// AllowFaults lets the server write what is not protocol: such lines are
-	// still counted and kept (see Frame.Faults), but fail no test. A response
-	// over Limit is such a fault.
+	// still counted and kept (see Client.Faulty), but fail no test. A response
+	// over Limit is such a fault, and so is a session that ended because of
+	// one. False means that they fail the test.
 	AllowFaults bool
 
 	// NoSchema switches the schema checks off. They are off by themselves
 	// where there are no schemas: the folder with one folder for each
 	// revision is named by WEIR_SPEC, or else is ../shared/spec beside the
-	// root of this module.
+	// root of this module. False means that they are done where they can be.
 	NoSchema bool
 
-	// NoLeakCheck lets goroutines of the server outlive the test.
+	// NoLeakCheck lets goroutines of the server outlive the test. False means
+	// that one which does fails it.
 	NoLeakCheck bool
 }
 
 // Overload says what happens when the server's frames come faster than the
-// test takes them.
+// test takes them. The reader goes on reading in any case.
 type Overload = host.Overload
 
-// What a Config may say about overload: drop what does not fit and fail its
-// requests, or cancel all open requests too, or end the session.
 const (
+	// OverloadRefuse drops the frames that do not fit, fails the requests
+	// that they answered with ErrOverload, and refuses new ones likewise
+	// until the queue has been empty.
 	OverloadRefuse = host.OverloadRefuse
+	// OverloadCancel does the same, and cancels every open request.
 	OverloadCancel = host.OverloadCancel
-	OverloadEnd    = host.OverloadEnd
+	// OverloadEnd ends the session: open requests are lost (ErrEnded,
+	// ErrOverload), stdin is closed, and the server is stopped.
+	OverloadEnd = host.OverloadEnd
 )
 
 // failSafe bounds each wait of a test whose context has no deadline.
 const failSafe = 30 * time.Second
 
-// New runs srv in this process over two pipes of the operating system and
-// returns a client of it. The test's cleanup ends both.
+// New runs srv in this process over two pipes of the operating system, which
+// have a capacity and can be full, and returns a client of it. The test's
+// cleanup ends both. It fails the test at once when there are no pipes.
 func New(t testing.TB, srv Server) *Client { return Config{}.New(t, srv) }
 
 // NewInMemory is New over pipes in memory, for tests within a bubble of
-// testing/synctest. They have no capacity: a write ends when it has been read.
+// testing/synctest, whose time does not pass for who waits for a pipe of the
+// operating system. They have no capacity: a write ends when it has been read.
+// (They are like those of io.Pipe, but a read can be interrupted, by Pause.)
 func NewInMemory(t testing.TB, srv Server) *Client { return Config{}.NewInMemory(t, srv) }
 
-// Start starts a server as a child process, in a process group of its own, and
-// returns a client of it. The test's cleanup ends the whole group.
+// Start starts a server as a child process, in a process group of its own (a
+// job on Windows), over three pipes, and returns a client of it. The test's
+// cleanup ends the whole group. It fails the test at once when the command
+// cannot be started.
 func Start(t testing.TB, command ...string) *Client { return Config{}.Start(t, command...) }
 
 // New is the function New with c.
@@ -141,7 +174,7 @@ func (c Config) Start(t testing.TB, command ...string) *Client {
 }
 
 // StartCmd is Start for a command with a folder or an environment of its own.
-// Its streams must not be set.
+// Its streams must not be set. It is not changed, and may be used again.
 func (c Config) StartCmd(t testing.TB, cmd *exec.Cmd) *Client {
 	t.Helper()
 	cl := c.client(t)
@@ -153,7 +186,7 @@ func (c Config) StartCmd(t testing.TB, cmd *exec.Cmd) *Client {
 }
 
 func (c Config) client(t testing.TB) *Client {
-	return &Client{t: t, cfg: c, leaks: newLeaks()}
+	return &Client{t: t, cfg: c, leaks: newLeaks(), opening: make(chan struct{}, 1), asked: make(map[*host.Host]bool)}
 }
 
 func (c *Client) hostConfig() host.Config {
@@ -161,7 +194,7 @@ func (c *Client) hostConfig() host.Config {
 		Protocol: c.cfg.Protocol, Name: "servertest", Version: "1",
 		Limit: c.cfg.Limit, EndOnOversize: c.cfg.EndOnOversize,
 		Queue: c.cfg.Queue, Overload: c.cfg.Overload, Keep: c.cfg.Keep,
-		Raw: c.cfg.Raw, StderrUnread: c.cfg.StderrUnread, Grace: c.cfg.Grace,
+		Raw: c.cfg.Raw, StderrUnread: c.cfg.StderrUnread, Grace: c.cfg.Grace, Stall: c.cfg.Stall,
 		OnFrame: c.check,
 	}
 }
@@ -173,22 +206,41 @@ type Client struct {
 	t        testing.TB
 	cfg      Config
 	leaks    *leaks
-	h        *host.Host
+	sessions *host.Sessions
 	failSafe time.Duration
-	ended    atomic.Bool // the test has ended the server itself
-	played   int         // Seq of the next frame that Play expects
+	played   int // Seq of the next frame that Play expects
 
-	openMu sync.Mutex // guards opened, and is held during a handshake
-	opened bool
+	opening chan struct{} // has room while no handshake is under way
+	opened  bool          // guarded by opening
 
-	mu   sync.Mutex // guards over
-	over bool       // the test must not be told anything any more
+	mu    sync.Mutex          // guards all below
+	asked map[*host.Host]bool // sessions that the test has ended itself
+	over  bool                // the test must not be told anything any more
 }
 
 func (c *Client) use(h *host.Host, failSafe time.Duration) *Client {
-	c.h, c.failSafe = h, failSafe
+	c.sessions, c.failSafe = host.NewSessions(h, c.cfg.Restart), failSafe
 	c.t.Cleanup(c.cleanup)
 	return c
+}
+
+// host is the present session.
+func (c *Client) host() *host.Host { return c.sessions.Host() }
+
+// ends takes note that the test ends the present session itself, and returns
+// its host.
+func (c *Client) ends() *host.Host {
+	h := c.host()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[h] = true
+	return h
+}
+
+func (c *Client) hasEnded(h *host.Host) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked[h]
 }
 
 // errorf fails the test, unless it is over.
@@ -217,29 +269,39 @@ func (c *Client) check(f Frame) {
 func (c *Client) cleanup() {
 	c.t.Helper()
 	if c.t.Failed() {
-		c.t.Logf("servertest: %s", c.h.Diagnose())
+		c.t.Logf("servertest: %s", c.Diagnose())
 	}
-	if err := c.h.Close(); err != nil && !c.ended.Load() {
-		c.errorf("servertest: the server ended with: %v%s", err, c.stderrTail())
-	}
-	if exit := c.h.Metrics().Exit; exit != nil && exit.Survivors != nil && !c.ended.Load() {
-		c.errorf("servertest: the server left processes behind: %v", exit.Survivors)
+	last := c.sessions.Close()
+	for _, h := range c.sessions.All() {
+		exit, err := h.Metrics().Exit, last
+		if h != c.host() && exit != nil { // it was ended for the next one
+			err = exit.Err
+		}
+		if c.hasEnded(h) {
+			continue
+		}
+		if err != nil && !(c.cfg.AllowFaults && errors.As(err, new(*OversizeError))) {
+			c.errorf("servertest: the server ended with: %v%s", err, stderrTail(h))
+		}
+		if exit != nil && exit.Survivors != nil {
+			c.errorf("servertest: the server left processes behind: %v", exit.Survivors)
+		}
 	}
 	if !c.cfg.NoLeakCheck {
 		if left := c.leaks.find(); left != "" {
 			c.errorf("servertest: the server left goroutines behind:\n%s", left)
 		}
 	}
-	if c.t.Failed() && c.h.Pid() != 0 {
-		c.t.Logf("servertest: pid %d%s", c.h.Pid(), c.stderrTail())
+	if h := c.host(); c.t.Failed() && h.Pid() != 0 {
+		c.t.Logf("servertest: pid %d%s", h.Pid(), stderrTail(h))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.over = true
 }
 
-func (c *Client) stderrTail() string {
-	text, _ := c.h.Stderr()
+func stderrTail(h *host.Host) string {
+	text, _ := h.Stderr()
 	if text == "" {
 		return ""
 	}

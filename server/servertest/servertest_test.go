@@ -57,6 +57,7 @@ var good = answers{
 	"hello":           `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"hello"}]}}`,
 	"modern":          `{"jsonrpc":"2.0","id":$ID,"result":{"resultType":"complete","content":[]}}`,
 	"silent":          "",
+	"big":             `{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"` + strings.Repeat("b", 2000) + `"}]}}`,
 }
 
 func (a answers) Serve(_ context.Context, r io.ReadCloser, w io.WriteCloser) error {
@@ -364,7 +365,7 @@ func TestTellsWhoIsStuck(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
-	if !strings.Contains(failed, "no response to tools/call: context deadline exceeded; idle: no frame half received") || !strings.Contains(log, "idle") {
+	if !strings.Contains(failed, "no response to tools/call: context deadline exceeded; idle: nothing is stuck, no frame half received") || !strings.Contains(log, "idle") {
 		t.Errorf("the test was told %q and %q", failed, log)
 	}
 }

@@ -93,7 +93,7 @@ func (c *Client) play(file string, first int, lines []string) {
 		case mark == ">>":
 			s, err := strconv.Unquote(rest)
 			fail(err)
-			fail(c.h.Send([]byte(c.expand(s))))
+			fail(c.host().Send([]byte(c.expand(s))))
 		case mark == "<":
 			fail(c.playExpect(ctx, rest))
 		default:
@@ -101,31 +101,31 @@ func (c *Client) play(file string, first int, lines []string) {
 		}
 	}
 	fail(c.matchLoose(ctx, loose))
-	c.h.CloseInput()
+	c.host().CloseInput()
 	fail(c.playExpect(ctx, "(eof)"))
 }
 
 func (c *Client) expand(s string) string {
-	return strings.ReplaceAll(s, "$META", string(c.h.Meta(host.LatestModern)))
+	return strings.ReplaceAll(s, "$META", string(c.host().Meta(host.LatestModern)))
 }
 
 func (c *Client) playSend(ctx context.Context, s string) error {
 	word, arg, _ := strings.Cut(strings.Trim(s, "()"), " ")
 	switch {
 	case !strings.HasPrefix(s, "("):
-		return c.h.Send([]byte(c.expand(s) + "\n"))
+		return c.host().Send([]byte(c.expand(s) + "\n"))
 	case word == "eof":
-		c.h.CloseInput()
+		c.host().CloseInput()
 		return nil
 	case word == "initialize":
 		if arg == "" {
 			arg = host.LatestLegacy
 		}
-		err := c.request(ctx, "initialize", c.h.InitializeParams(arg))
+		err := c.request(ctx, "initialize", c.host().InitializeParams(arg))
 		if err != nil {
 			return err
 		}
-		return c.h.Notify("notifications/initialized", nil)
+		return c.host().Notify("notifications/initialized", nil)
 	}
 	return fmt.Errorf("nothing is known of %s", s)
 }
@@ -133,10 +133,10 @@ func (c *Client) playSend(ctx context.Context, s string) error {
 // request makes a request of Play's own, whose response must be the next line.
 func (c *Client) request(ctx context.Context, method string, params any) error {
 	id := jsontext.Value(strconv.Quote("transcript-" + strconv.Itoa(c.played)))
-	if _, err := c.h.Do(ctx, host.Request{Method: method, Params: params, ID: id, Protocol: host.LatestLegacy}); err != nil {
+	if _, err := c.host().Do(ctx, host.Request{Method: method, Params: params, ID: id, Protocol: host.LatestLegacy}); err != nil {
 		return err
 	}
-	f, err := c.h.Next(ctx, c.played)
+	f, err := c.host().Next(ctx, c.played)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (c *Client) playExpect(ctx context.Context, want string) error {
 	case "(nothing)":
 		return c.request(ctx, "ping", nil)
 	case "(eof)":
-		f, err := c.h.Next(ctx, c.played)
+		f, err := c.host().Next(ctx, c.played)
 		switch {
 		case err == nil:
 			return fmt.Errorf("the end was expected, and this came: %s", clip(f.Raw))
@@ -161,7 +161,7 @@ func (c *Client) playExpect(ctx context.Context, want string) error {
 		}
 		return fmt.Errorf("waiting for the end: %w", err)
 	}
-	f, err := c.h.Next(ctx, c.played)
+	f, err := c.host().Next(ctx, c.played)
 	if err != nil {
 		return fmt.Errorf("waiting for %s: %w", want, err)
 	}
@@ -175,7 +175,7 @@ func (c *Client) playExpect(ctx context.Context, want string) error {
 // matchLoose takes as many lines as want has, and matches them in any order.
 func (c *Client) matchLoose(ctx context.Context, want []string) error {
 	for len(want) > 0 {
-		f, err := c.h.Next(ctx, c.played)
+		f, err := c.host().Next(ctx, c.played)
 		if err != nil {
 			return fmt.Errorf("waiting for one of\n\t%s\n%w", strings.Join(want, "\n\t"), err)
 		}
