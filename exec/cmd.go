@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/internal/capture"
 )
 
 // The defaults of a [Cmd].
@@ -52,8 +52,8 @@ type Cmd struct {
 	// Stdin is what the child reads. An *os.File is handed over as it is;
 	// anything else is copied by a goroutine, whose errors are not reported. A
 	// Reader that blocks keeps that goroutine, though not Run, until it
-	// returns. Nil means the null device: the child never reads this process's
-	// input.
+	// returns; its panic becomes one of Run. Nil means the null device: the
+	// child never reads this process's input.
 	Stdin io.Reader
 
 	// Stdout and Stderr are how much is kept of each stream. Zero means
@@ -63,12 +63,17 @@ type Cmd struct {
 	// Sink receives everything that the child writes, both streams in the
 	// order in which they are read and with Redact applied, one Write at a
 	// time. The child waits while a Write blocks. After an error, which is
-	// Output.SinkErr, it receives nothing more and the child goes on. Nil
-	// means none.
+	// Output.SinkErr, it receives nothing more and the child goes on; after a
+	// panic too, which becomes one of Run when the tree is gone.
+	//
+	// If it has a method Keep() (how string, err error), as *artifact.Writer of
+	// package result/artifact has, that is called when everything is written and
+	// the previews do not hold it, or it is more than 16 KiB; how, which tells a
+	// model how to read it, is Output.Full. Nil means none.
 	Sink io.Writer
 
 	// Redact are secrets that must not be seen. In the streams, in what Sink
-	// receives and in error texts each becomes "[redacted]", wherever the
+	// receives, in names and in error texts each becomes "[redacted]", wherever the
 	// pieces in which it arrives begin and end; and so does the beginning of
 	// one, 4 bytes or more, at the very end of a stream. Empty strings count
 	// for nothing.
@@ -92,8 +97,9 @@ type Cmd struct {
 
 	// KillAfter ends the tree once it has written more than this many bytes on
 	// both streams together. What it writes while it ends is still read and
-	// counted. Zero or less means that it may write any amount: it is counted,
-	// and dropped beyond the previews.
+	// counted. A child that has exited before that was seen has just exited.
+	// Zero or less means that it may write any amount: it is counted, and
+	// dropped beyond the previews.
 	KillAfter int64
 }
 
@@ -104,19 +110,6 @@ type Cmd struct {
 type Preview struct {
 	Head, Tail int
 }
-
-// preview is p, or the default of so many bytes, as one that can be written.
-func (p Preview) sizes(byDefault int) (head, tail int) {
-	if p == (Preview{}) {
-		return byDefault / 4 * 3, byDefault / 4
-	}
-	if head, tail = max(p.Head, 0), max(p.Tail, 0); head == 0 && tail == 0 {
-		head = -1 // for result.Preview, where two zeros are its default
-	}
-	return head, tail
-}
-
-func (p Preview) start(at *result.Preview, byDefault int) { at.Head, at.Tail = p.sizes(byDefault) }
 
 // Shell returns the Cmd that has the system's shell run line: "sh -c line", or
 // "cmd /c line" on Windows. It is the one way to a shell, so that each use can
@@ -137,5 +130,14 @@ func (c *Cmd) grace() time.Duration {
 }
 
 // name is what the child is called in lists and texts: its program alone,
-// since arguments may hold what nobody should see.
-func (c *Cmd) name() string { return c.hide(filepath.Base(c.Path)) }
+// since arguments may hold what nobody should see. A secret may be in several
+// elements of the path.
+func (c *Cmd) name() string { return filepath.Base(c.hide(c.Path)) }
+
+// hide is text without the secrets.
+func (c *Cmd) hide(text string) string {
+	if len(c.Redact) == 0 {
+		return text
+	}
+	return capture.NewSecrets(c.Redact).Hide(text)
+}

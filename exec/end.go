@@ -25,10 +25,11 @@ const maxSurvivors = 16
 // reports it. It is called once.
 func (p *process) conduct(ctx context.Context) *Output {
 	stop := stops{ctx: ctx, limit: p.limit}
-	if p.cmd.Timeout > 0 {
-		timer := time.NewTimer(p.cmd.Timeout)
+	if d := p.cmd.Timeout; d > 0 {
+		timer := time.NewTimer(d)
 		defer timer.Stop()
 		stop.timeout = timer.C
+		stop.after = d
 	}
 	end := stop.wait(p.exited, nil)
 	switch {
@@ -39,7 +40,7 @@ func (p *process) conduct(ctx context.Context) *Output {
 	default:
 		end = p.tidy(&stop)
 	}
-	return p.report(ctx, end)
+	return p.report(&stop, end)
 }
 
 // leave waits for the end of the streams after the child has exited by itself,
@@ -158,10 +159,13 @@ func (p *process) awaitEnd(until time.Time, streams bool) bool {
 }
 
 // report closes the pipes, reaps the leader and says what happened.
-func (p *process) report(ctx context.Context, end End) *Output {
-	o := &Output{End: end, ExitCode: -1, PID: p.tree.pid, name: p.cmd.name()}
+func (p *process) report(stop *stops, end End) *Output {
+	o := &Output{End: end, ExitCode: -1, PID: p.tree.pid, Name: p.cmd.name()}
 	if held := !isClosed(p.drained); held || p.cmd.KeepSurvivors || !isClosed(p.exited) {
 		o.Survivors = p.tree.survivors(p.out.pipe, p.err.pipe)
+		for i, s := range o.Survivors {
+			o.Survivors[i].Name = p.cmd.hide(s.Name)
+		}
 	}
 	p.release()
 	if isClosed(p.exited) {
@@ -183,10 +187,11 @@ func (p *process) report(ctx context.Context, end End) *Output {
 		o.End = Signalled
 	}
 	if end == Cancelled || end == TimedOut {
-		o.Cause = p.cmd.hide(stopText(ctx, &p.cmd))
+		o.Cause = p.cmd.hide(stop.cause.Error())
 	}
 	o.Stdout, o.Stderr = p.out.result(), p.err.result()
-	o.SinkErr = p.sink.result()
+	o.Full = p.sink.Keep(o.Stdout.Truncated || o.Stderr.Truncated, o.Stdout.Bytes+o.Stderr.Bytes)
+	o.SinkErr = p.sink.Err()
 	o.Elapsed = time.Since(p.began)
 	return o
 }
@@ -216,20 +221,22 @@ func (p *process) release() {
 	}
 }
 
-// stopText says why the tree was ended.
-func stopText(ctx context.Context, c *Cmd) string {
-	if ctx.Err() != nil {
-		return context.Cause(ctx).Error()
-	}
-	return "the time limit of " + c.Timeout.String() + " was over"
-}
-
 // stops are the reasons to end a child.
 type stops struct {
 	ctx     context.Context
 	timeout <-chan time.Time
+	after   time.Duration // what timeout was set to
 	limit   <-chan struct{}
+
+	cause error // of the first time-out or cancel; nothing later changes it
 }
+
+// over is the channel of a timer that has run out.
+var over = func() <-chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}()
 
 // wait returns "" when done is closed or later comes, or the reason to stop.
 // When done is closed there is none any more.
@@ -238,11 +245,12 @@ func (s *stops) wait(done <-chan struct{}, later <-chan time.Time) (end End) {
 	case <-done:
 	case <-later:
 	case <-s.timeout:
-		end = TimedOut
+		s.timeout = over // it stays so
+		end, s.cause = TimedOut, errors.New("the time limit of "+s.after.String()+" was over")
 	case <-s.limit:
 		end = OutputLimit
 	case <-s.ctx.Done():
-		end = Cancelled
+		end, s.cause = Cancelled, context.Cause(s.ctx)
 		if errors.Is(s.ctx.Err(), context.DeadlineExceeded) {
 			end = TimedOut
 		}

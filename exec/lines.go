@@ -4,14 +4,15 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"strings"
+
+	"github.com/weir-mcp/weir/internal/capture"
 )
 
 // MaxLine is how many bytes of a line [Lines] yields at most.
-const MaxLine = bufferSize / 2
+const MaxLine = capture.MaxLine
 
 // A Line is one line of standard output.
 type Line struct {
@@ -36,6 +37,9 @@ type ExitError struct {
 	Output *Output
 }
 
+// Unwrap returns Output.Err, which is nil for a child of this machine.
+func (e *ExitError) Unwrap() error { return e.Output.Err }
+
 func (e *ExitError) Error() string { return "exec: " + e.Output.summary() + e.Output.lastWords() }
 
 // Lines starts the child and yields its standard output line by line. Standard
@@ -48,8 +52,19 @@ func (e *ExitError) Error() string { return "exec: " + e.Output.summary() + e.Ou
 // status 0 by itself, one error with a zero Line: an [*ExitError], or the error
 // that Run would return.
 func Lines(ctx context.Context, cmd Cmd) iter.Seq2[Line, error] {
+	return split(ctx, cmd, capture.Splitter{})
+}
+
+// Records is [Lines] for output whose records end in another byte, such as the
+// NUL of "find -print0" and "git log -z". Line.Bytes is all that stands before
+// that byte: with '\n', unlike in Lines, a CR before it is part of the line.
+func Records(ctx context.Context, cmd Cmd, end byte) iter.Seq2[Line, error] {
+	return split(ctx, cmd, capture.Splitter{Exact: true, Sep: end})
+}
+
+func split(ctx context.Context, cmd Cmd, l capture.Splitter) iter.Seq2[Line, error] {
+	cmd.Stdout = Preview{Head: -1}
 	return func(yield func(Line, error) bool) {
-		cmd.Stdout = Preview{Head: -1}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		p, err := start(ctx, cmd)
@@ -60,94 +75,50 @@ func Lines(ctx context.Context, cmd Cmd) iter.Seq2[Line, error] {
 		p.patient = true
 		ended := make(chan *Output, 1)
 		go func() { ended <- p.conduct(ctx) }()
-		done := false
+		done, left := false, false
 		defer func() {
 			if !done { // the body left the loop, or panicked
-				p.out.also = nil
+				p.out.kept.Also(nil)
 				cancel()
 				p.out.drain()
 				<-ended
+				if left {
+					p.raise()
+				}
 			}
 		}()
-		if !p.out.lines(yield) {
+		if !p.out.lines(l, yield) {
+			left = true
 			return
 		}
 		done = true
 		o := <-ended
+		p.raise()
 		if !o.Success() {
 			yield(Line{}, &ExitError{o})
 		}
 	}
 }
 
-// lines yields the lines of s to its end, or until yield returns false.
-func (s *stream) lines(yield func(Line, error) bool) bool {
-	buf := buffers.Get().(*buffer)
-	defer buffers.Put(buf)
-	l := splitter{yield: yield}
-	s.also = l.write
-	for !l.stopped {
+// lines yields the lines of s, as l splits it, to its end, or until yield
+// returns false.
+func (s *stream) lines(l capture.Splitter, yield func(Line, error) bool) bool {
+	buf := capture.NewBuffer()
+	defer buf.Free()
+	l.Yield = func(b []byte, dropped int64) bool {
+		return yield(Line{Bytes: b, Dropped: dropped}, nil)
+	}
+	s.kept.Also(l.Take)
+	for !l.Stopped() {
 		n, err := s.read(buf[:])
 		if n > 0 {
-			s.take(buf[:n])
+			s.kept.Take(buf[:n])
 		}
-		if err != nil && !l.stopped {
+		if err != nil && !l.Stopped() {
 			s.finish(err)
-			l.last()
-			return !l.stopped
+			l.End()
+			return !l.Stopped()
 		}
 	}
 	return false
-}
-
-// A splitter yields the lines of what is written to it.
-type splitter struct {
-	yield   func(Line, error) bool
-	part    []byte // the first bytes of a line of which the end has not come
-	dropped int64  // how many bytes of it came after part
-	stopped bool   // the loop was left
-}
-
-func (l *splitter) write(b []byte) {
-	for !l.stopped {
-		i := bytes.IndexByte(b, '\n')
-		if i < 0 {
-			l.hold(b)
-			return
-		}
-		line := b[:i]
-		b = b[i+1:]
-		if len(l.part) == 0 && i <= MaxLine {
-			l.emit(Line{Bytes: line})
-			continue
-		}
-		l.hold(line)
-		l.flush()
-	}
-}
-
-// hold keeps b, which has no line end, as far as there is room for it.
-func (l *splitter) hold(b []byte) {
-	n := min(len(b), MaxLine-len(l.part))
-	l.part = append(l.part, b[:n]...)
-	l.dropped += int64(len(b) - n)
-}
-
-func (l *splitter) flush() {
-	l.emit(Line{Bytes: l.part, Dropped: l.dropped})
-	l.part, l.dropped = l.part[:0], 0
-}
-
-// last yields a last line without line end.
-func (l *splitter) last() {
-	if len(l.part) > 0 && !l.stopped {
-		l.flush()
-	}
-}
-
-func (l *splitter) emit(line Line) {
-	if n := len(line.Bytes); n > 0 && line.Dropped == 0 && line.Bytes[n-1] == '\r' {
-		line.Bytes = line.Bytes[:n-1]
-	}
-	l.stopped = !l.yield(line, nil)
 }

@@ -81,8 +81,8 @@ func TestLinesEnd(t *testing.T) {
 	if _, _, err := collect(t.Context(), exec.Cmd{Path: "no-such-program"}); !errors.As(err, &start) {
 		t.Errorf("%v", err)
 	}
-	cmd := child(t, "step")
-	cmd.Timeout = 200 * time.Millisecond
+	cmd := exec.Shell("echo step 1; exec sleep 60")
+	cmd.Timeout = 500 * time.Millisecond
 	if lines, _, err := collect(t.Context(), cmd); len(lines) != 1 || !errors.As(err, &exit) || exit.Output.End != exec.TimedOut {
 		t.Errorf("%q, %v", lines, err)
 	}

@@ -28,6 +28,7 @@ func TestString(t *testing.T) {
 		{"failed", Output{End: Exited, ExitCode: 2, Stderr: stream("bad\n")}, "[git exited with status 2]\n[standard error]\nbad"},
 		{"both", Output{End: Exited, Stdout: stream("out"), Stderr: stream("warning\n")}, "out\n[standard error]\nwarning"},
 		{"cut", Output{End: Exited, Stdout: cut}, "first\n\n[… 12,334 of 12,345 bytes left out here …]\nlast\n[12,345 bytes, 700 lines in all]"},
+		{"kept", Output{End: Exited, Stdout: cut, Full: "Ask for a7."}, "first\n\n[… 12,334 of 12,345 bytes left out here; the output is kept: Ask for a7 …]\nlast\n[12,345 bytes, 700 lines in all]"},
 		{"signal", Output{End: Signalled, ExitCode: -1, Signal: "SIGSEGV"}, "[git was ended by SIGSEGV]\n[no output]"},
 		{"timed out", Output{End: TimedOut, ExitCode: -1, Signal: "SIGTERM", Elapsed: 1234567 * time.Microsecond, Cause: "the time limit of 1s was over", Stdout: stream("step 1\n")},
 			"[git was stopped after 1.23s: the time limit of 1s was over]\nstep 1"},
@@ -39,7 +40,7 @@ func TestString(t *testing.T) {
 		{"invalid", Output{End: Exited, Stdout: Stream{Head: "\uFFFD", Bytes: 1, Invalid: true}}, "\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
 		{"unknown", Output{End: Exited, ExitCode: -1}, "[git ended, and how is not known]\n[no output]"},
 	} {
-		tt.out.name = "git"
+		tt.out.Name = "git"
 		if got := tt.out.String(); got != tt.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", tt.name, got, tt.want)
 		}
@@ -90,7 +91,7 @@ func TestFit(t *testing.T) {
 
 // TestExitErrorText holds that the text is bounded.
 func TestExitErrorText(t *testing.T) {
-	err := &ExitError{&Output{End: Exited, ExitCode: 1, name: "sh", Stderr: Stream{Head: strings.Repeat("汉", 3000)}}}
+	err := &ExitError{&Output{End: Exited, ExitCode: 1, Name: "sh", Stderr: Stream{Head: strings.Repeat("汉", 3000)}}}
 	if text := err.Error(); len(text) > 600 || !strings.HasPrefix(text, "exec: sh exited with status 1\n…汉") {
 		t.Errorf("%d bytes: %.100q", len(text), text)
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/capture"
 	"github.com/weir-mcp/weir/internal/owner"
 )
 
@@ -21,9 +22,10 @@ type process struct {
 	began time.Time
 	out   stream
 	err   stream
-	sink  sink
-	stdin *os.File // this process's end of the child's input, or nil
-	gone  func()   // tells the owner
+	sink  capture.Sink
+	stdin *os.File                      // this process's end of the child's input, or nil
+	fed   atomic.Pointer[capture.Panic] // of Cmd.Stdin
+	gone  func()                        // tells the owner
 
 	reading atomic.Int32  // streams whose reader is not done
 	drained chan struct{} // closed when reading is zero
@@ -58,7 +60,19 @@ func Run(ctx context.Context, cmd Cmd) (*Output, error) {
 		return nil, err
 	}
 	go p.out.drain()
-	return p.conduct(ctx), nil
+	out := p.conduct(ctx)
+	p.raise()
+	return out, nil
+}
+
+// raise panics as Cmd.Sink or Cmd.Stdin has.
+func (p *process) raise() {
+	if v := p.sink.Panicked(); v != nil {
+		panic(v)
+	}
+	if v := p.fed.Load(); v != nil {
+		panic(v)
+	}
 }
 
 // start starts the child. Its standard error is drained from here on, its
@@ -76,13 +90,14 @@ func start(ctx context.Context, cmd Cmd) (*process, error) {
 		return nil, err
 	}
 	p.out.p, p.err.p = p, p
-	cmd.Stdout.start(&p.out.kept, DefaultStdout)
-	cmd.Stderr.start(&p.err.kept, DefaultStderr)
-	p.sink.w = cmd.Sink
-	if secrets := p.cmd.secrets(); len(secrets) > 0 {
-		p.out.redact = &redactor{secrets: secrets, to: p.out.keep}
-		p.err.redact = &redactor{secrets: secrets, to: p.err.keep}
+	p.sink.Init(cmd.Sink)
+	secrets := capture.NewSecrets(cmd.Redact)
+	initStream := func(s *stream, pre Preview, byDefault int) {
+		head, tail := capture.Sizes(pre.Head, pre.Tail, byDefault)
+		s.kept.Init(head, tail, secrets, &p.sink)
 	}
+	initStream(&p.out, cmd.Stdout, DefaultStdout)
+	initStream(&p.err, cmd.Stderr, DefaultStderr)
 	if cmd.KillAfter > 0 {
 		p.limit = make(chan struct{}, 1)
 	}
@@ -92,7 +107,6 @@ func start(ctx context.Context, cmd Cmd) (*process, error) {
 		p.gone = o.Add(owner.Thing{Kind: "process", Name: p.cmd.name(), ID: strconv.Itoa(p.tree.pid), Kill: p.tree.kill})
 	}
 	go p.err.drain()
-	go p.awaitExit()
 	return p, nil
 }
 
@@ -107,12 +121,10 @@ func (p *process) launch() (err error) {
 	if err != nil {
 		return c.startError(BadArgument, err, "%v", err)
 	}
-	var files [3]*os.File // the child's
+	var files [3]far // the child's
 	defer func() {
-		for i, f := range files {
-			if f != nil && (i > 0 || f != c.Stdin) {
-				f.Close()
-			}
+		for _, f := range files {
+			f.close()
 		}
 		if err != nil {
 			for _, f := range []*os.File{p.stdin, p.out.pipe, p.err.pipe} {
@@ -122,19 +134,18 @@ func (p *process) launch() (err error) {
 			}
 		}
 	}()
-	switch in := c.Stdin.(type) {
-	case nil:
-		files[0], err = os.Open(os.DevNull)
-	case *os.File:
-		files[0] = in
-	default:
-		files[0], p.stdin, err = os.Pipe()
+	if in, ok := c.Stdin.(*os.File); ok && in != nil {
+		files[0], err = lend(in)
+	} else if ok || c.Stdin == nil {
+		files[0], err = openNull()
+	} else {
+		p.stdin, files[0], err = pipeTo()
 	}
-	if err == nil {
-		p.out.pipe, files[1], err = os.Pipe()
+	if err != nil {
+		return c.startError(OtherReason, err, "no standard input for %q: %v", c.Path, cause(err))
 	}
-	if err == nil {
-		p.err.pipe, files[2], err = os.Pipe()
+	if p.out.pipe, files[1], err = pipeFrom(); err == nil {
+		p.err.pipe, files[2], err = pipeFrom()
 	}
 	if err != nil {
 		return c.startError(OtherReason, err, "no pipe for %q: %v", c.Path, err)
@@ -143,25 +154,36 @@ func (p *process) launch() (err error) {
 	argv[0] = c.Path
 	argv = append(argv, c.Args...)
 	p.began = time.Now()
-	if err := p.tree.start(path, argv, c.Dir, env, files); err != nil {
+	started := make(chan error, 1)
+	go p.live(started, func() error { return p.tree.start(path, argv, c.Dir, env, files) })
+	if err := <-started; err != nil {
 		return c.explain(path, err)
 	}
 	if p.stdin != nil {
-		go feed(p.stdin, c.Stdin)
+		go p.feed()
 	}
 	return nil
 }
 
-// feed copies the child's input. It ends when the child no longer reads.
-func feed(to *os.File, from io.Reader) {
-	io.Copy(to, from)
-	to.Close()
+// live starts the leader, says so, and closes exited when it has ended, all of
+// it on a thread that stays.
+func (p *process) live(started chan<- error, start func() error) {
+	defer ownThread()()
+	err := start()
+	started <- err
+	if err == nil {
+		p.tree.wait()
+		close(p.exited)
+	}
 }
 
-// awaitExit closes exited when the leader has ended.
-func (p *process) awaitExit() {
-	p.tree.wait()
-	close(p.exited)
+// feed copies the child's input. It ends when the child no longer reads.
+func (p *process) feed() {
+	defer func() {
+		p.fed.Store(capture.Recovered(recover()))
+		p.stdin.Close()
+	}()
+	io.Copy(p.stdin, p.cmd.Stdin)
 }
 
 // count adds to what was read, and calls for the end past KillAfter.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -55,15 +56,16 @@ func TestBothStreams(t *testing.T) {
 
 // TestTimeout: case 58. What came before the time-out is kept.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	cmd := child(t, "step")
-	cmd.Timeout = 300 * time.Millisecond
+	cmd.Timeout = time.Second
 	began := time.Now()
 	out := run(t, t.Context(), cmd)
-	within(t, began, 300*time.Millisecond, 5*time.Second)
+	within(t, began, time.Second, 5*time.Second)
 	if out.End != exec.TimedOut || out.Stdout.Head != "step 1\n" || runtime.GOOS != "windows" && (out.Signal != "SIGTERM" || out.ExitCode != -1) {
 		t.Errorf("%+v", out)
 	}
-	if out.Elapsed < cmd.Timeout || !strings.Contains(out.String(), "step 1") || !strings.Contains(out.String(), "300ms") {
+	if out.Elapsed < cmd.Timeout || !strings.Contains(out.String(), "step 1") || !strings.Contains(out.String(), "limit of 1s") {
 		t.Errorf("after %v: %s", out.Elapsed, out)
 	}
 }
@@ -71,7 +73,8 @@ func TestTimeout(t *testing.T) {
 // TestDeadline: case 58. The context's deadline is a time-out, its cancel a
 // cancel, and the cause is told.
 func TestDeadline(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if out := run(t, ctx, child(t, "step")); out.End != exec.TimedOut || out.Stdout.Head != "step 1\n" {
 		t.Errorf("%+v", out)
@@ -89,6 +92,48 @@ func TestDeadline(t *testing.T) {
 	}
 	if out, err := exec.Run(ctx2, cmd); out != nil || err == nil || err.Error() != "not wanted any more" {
 		t.Errorf("with an ended context: %v, %v", out, err)
+	}
+}
+
+// TestFirstCause holds that a cancel during Grace does not change why a child
+// was ended.
+func TestFirstCause(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	cmd := child(t, "polite")
+	cmd.Timeout = time.Second
+	cmd.Sink = writerFunc(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte("goodbye")) {
+			cancel(errors.New("not wanted any more"))
+		}
+		return len(p), nil
+	})
+	if out := run(t, ctx, cmd); out.End != exec.TimedOut || out.Cause != "the time limit of 1s was over" {
+		t.Errorf("%s: %s", out.End, out.Cause)
+	}
+}
+
+// TestRedactNames holds that a name is without secrets, also one that is in two
+// elements of a path.
+func TestRedactNames(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "pass")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := child(t, "step")
+	cmd.Timeout = time.Nanosecond
+	cmd.Path = filepath.Join(dir, "word-program")
+	if err := os.Symlink(self, cmd.Path); err != nil {
+		t.Skip(err)
+	}
+	cmd.Redact = []string{filepath.Join("pass", "word-prog")}
+	if out := run(t, t.Context(), cmd); out.Name != "[redacted]ram" || strings.Contains(out.String(), "word") {
+		t.Errorf("%q, %s", out.Name, out)
 	}
 }
 
@@ -135,6 +180,10 @@ func TestStdin(t *testing.T) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		t.Errorf("the file was closed: %v", err)
 	}
+	cmd.Stdin = (*os.File)(nil)
+	if out := run(t, t.Context(), cmd); out.Stderr.Head != "0 <nil>\n" {
+		t.Errorf("no file: %+v", out)
+	}
 	// A child that reads nothing, and a reader that never returns.
 	r, w := io.Pipe()
 	defer w.Close()
@@ -180,6 +229,49 @@ func TestSink(t *testing.T) {
 		t.Errorf("slow: %d bytes, %+v", sink.Len(), out)
 	}
 }
+
+// A sink that can keep what it has is told to when the previews do not hold it,
+// and only then; what it says is in the output.
+func TestSinkKeeps(t *testing.T) {
+	full := errors.New("full")
+	for _, tt := range []struct {
+		name  string
+		bytes string
+		fail  error
+		full  string
+		kept  int
+	}{
+		{"little", "1000", nil, "", 0},
+		{"more than a result may hold", "20000", nil, "ask", 1},
+		{"truncated", "300000", nil, "ask", 1},
+		{"failed", "300000", full, "", 0},
+	} {
+		s := &keeper{fail: tt.fail}
+		cmd := child(t, "write", tt.bytes, "0")
+		cmd.Sink = s
+		out := run(t, t.Context(), cmd)
+		if out.Full != tt.full || s.kept != tt.kept || out.SinkErr != tt.fail {
+			t.Errorf("%s: %q, kept %d times, %v", tt.name, out.Full, s.kept, out.SinkErr)
+		}
+		if got := strings.Contains(out.String(), "; the output is kept: ask …]"); got != (tt.full != "" && out.Stdout.Truncated) {
+			t.Errorf("%s: %s", tt.name, out)
+		}
+	}
+}
+
+type keeper struct {
+	fail error
+	kept int
+}
+
+func (k *keeper) Write(p []byte) (int, error) {
+	if k.fail != nil {
+		return 0, k.fail
+	}
+	return len(p), nil
+}
+
+func (k *keeper) Keep() (string, error) { k.kept++; return "ask", nil }
 
 type writerFunc func([]byte) (int, error)
 

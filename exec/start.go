@@ -37,7 +37,12 @@ type StartError struct {
 	text string
 }
 
-func (e *StartError) Error() string { return e.text }
+func (e *StartError) Error() string {
+	if e.text == "" { // made elsewhere, as sshexec does
+		return fmt.Sprintf("%q: %s: %v", e.Path, e.Reason, e.Err)
+	}
+	return e.text
+}
 
 // Unwrap returns e.Err, so that errors.Is finds fs.ErrNotExist and the like.
 func (e *StartError) Unwrap() error { return e.Err }
@@ -122,6 +127,28 @@ func cause(err error) error {
 	return err
 }
 
+// startError is a StartError whose text tells what a has. Secrets are hidden in
+// each of a by itself, since quotes change what they look like.
 func (c *Cmd) startError(r Reason, err error, format string, a ...any) *StartError {
-	return &StartError{Reason: r, Path: c.hide(c.Path), Err: err, text: "exec: " + c.hide(fmt.Sprintf(format, a...))}
+	for i, v := range a {
+		switch v := v.(type) {
+		case string:
+			a[i] = c.hide(v)
+		case error:
+			a[i] = c.hide(v.Error())
+		}
+	}
+	if text := err.Error(); c.hide(text) != text {
+		err = &hidden{c.hide(text), err}
+	}
+	return &StartError{Reason: r, Path: c.hide(c.Path), Err: err, text: "exec: " + fmt.Sprintf(format, a...)}
 }
+
+// A hidden is an error without the secrets that its text has.
+type hidden struct {
+	text string
+	err  error
+}
+
+func (h *hidden) Error() string        { return h.text }
+func (h *hidden) Is(target error) bool { return errors.Is(h.err, target) }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,6 +31,11 @@ func TestStartError(t *testing.T) {
 	plain := file("plain", "text", 0o644)
 	script := file("script", "#!/no/such/interpreter\n", 0o755)
 	garbage := file("garbage", "\x00\x01\x02\x03", 0o755)
+	closed, err := os.Open(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
 	for _, tt := range []struct {
 		name   string
 		cmd    exec.Cmd
@@ -51,6 +57,10 @@ func TestStartError(t *testing.T) {
 		{"NUL in the path", exec.Cmd{Path: "tr\x00ue"}, exec.BadArgument, nil, "NUL"},
 		{"NUL in the environment", exec.Cmd{Path: "true", Env: []string{"A=\x00"}}, exec.BadArgument, nil, "NUL"},
 		{"a secret", exec.Cmd{Path: "/no/hunter2", Redact: []string{"hunter2"}}, exec.NotFound, nil, `"/no/[redacted]" does not exist`},
+		{"a secret with a quote", exec.Cmd{Path: "/no/hun\"ter2", Redact: []string{"hun\"ter2"}}, exec.NotFound, fs.ErrNotExist, `"/no/[redacted]" does not exist`},
+		{"a secret in the name", exec.Cmd{Path: "hunter2", Redact: []string{"hunter2"}}, exec.NotFound, osexec.ErrNotFound, `"[redacted]" was not found`},
+		{"a secret in the directory", exec.Cmd{Path: "true", Dir: "/no/hunt\ner2", Redact: []string{"hunt\ner2"}}, exec.BadDirectory, fs.ErrNotExist, `"/no/[redacted]" cannot be used`},
+		{"a closed file", exec.Cmd{Path: "true", Stdin: closed}, exec.OtherReason, fs.ErrClosed, "no standard input"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out, err := exec.Run(t.Context(), tt.cmd)
@@ -61,8 +71,10 @@ func TestStartError(t *testing.T) {
 			if start.Reason != tt.reason || tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("%s: %v (%v), want %s", start.Reason, err, start.Err, tt.reason)
 			}
-			if len(err.Error()) > 500 || strings.Contains(err.Error(), "hunter2") || strings.Contains(start.Path, "hunter2") {
-				t.Errorf("%q", err.Error())
+			for _, text := range []string{err.Error(), start.Path, start.Err.Error()} {
+				if len(text) > 500 || strings.Contains(text, "er2") {
+					t.Errorf("%q", text)
+				}
 			}
 		})
 	}

@@ -15,11 +15,17 @@ import (
 
 // Text returns the head and the tail with a line between them that says how
 // much is missing, or the head alone if nothing is.
-func (s Stream) Text() string {
+func (s Stream) Text() string { return s.text("") }
+
+// text is Text with the way to what is missing in that line.
+func (s *Stream) text(full string) string {
 	if !s.Truncated {
 		return s.Head
 	}
-	return s.Head + fmt.Sprintf("\n[… %s of %s bytes left out here …]\n", comma(s.Dropped), comma(s.Bytes)) + s.Tail
+	if full != "" {
+		full = "; the output is kept: " + strings.TrimSuffix(full, ".")
+	}
+	return s.Head + fmt.Sprintf("\n[… %s of %s bytes left out here%s …]\n", comma(s.Dropped), comma(s.Bytes), full) + s.Tail
 }
 
 // String returns the output as a person, or a model, reads it: how the child
@@ -27,14 +33,14 @@ func (s Stream) Text() string {
 // output, then standard error under a line of its own.
 func (o *Output) String() string {
 	var b strings.Builder
-	if !o.Success() || o.End == PipesHeld || len(o.Survivors) > 0 || o.Stdout.Bytes+o.Stderr.Bytes == 0 {
+	if !o.Success() || o.End == PipesHeld || len(o.Survivors) > 0 || o.MayRun != "" || o.Stdout.Bytes+o.Stderr.Bytes == 0 {
 		b.WriteString("[" + o.summary() + "]\n")
 	}
 	if o.Stdout.Bytes == 0 && o.Stderr.Bytes == 0 {
 		b.WriteString("[no output]\n")
 	}
 	block := func(s *Stream) {
-		text := s.Text()
+		text := s.text(o.Full)
 		b.WriteString(text)
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			b.WriteByte('\n')
@@ -69,9 +75,9 @@ func (s *Stream) note() string {
 // summary says in one sentence how the child ended.
 func (o *Output) summary() string {
 	var b strings.Builder
-	b.WriteString(o.name)
-	if o.name == "" {
-		b.WriteString("the process")
+	b.WriteString(firstOf(o.Name, "the process"))
+	if o.Host != "" {
+		b.WriteString(" on " + o.Host)
 	}
 	switch after := " after " + round(o.Elapsed).String(); o.End {
 	case Signalled:
@@ -82,13 +88,18 @@ func (o *Output) summary() string {
 		b.WriteString(" was stopped" + after + ": " + firstOf(o.Cause, "cancelled"))
 	case OutputLimit:
 		fmt.Fprintf(&b, " was stopped%s: it wrote more than its limit, %s bytes in all", after, comma(o.Stdout.Bytes+o.Stderr.Bytes))
+	case Unknown:
+		b.WriteString(" " + o.exit())
+		if o.Cause != "" {
+			b.WriteString(": " + o.Cause)
+		}
 	default:
 		b.WriteString(" " + o.exit())
 		if o.End == PipesHeld && len(o.Survivors) == 0 {
 			b.WriteString("; a process that it had left behind held its output open, and was ended")
 		}
 	}
-	if o.End != Exited && o.End != PipesHeld && o.End != Signalled && o.ExitCode >= 0 {
+	if o.End != Exited && o.End != PipesHeld && o.End != Signalled && o.End != Unknown && o.ExitCode >= 0 {
 		b.WriteString("; it " + o.exit())
 	}
 	for i, s := range o.Survivors {
@@ -98,6 +109,9 @@ func (o *Output) summary() string {
 			b.WriteString(", ")
 		}
 		fmt.Fprintf(&b, "%s (pid %d)", s.Name, s.PID)
+	}
+	if o.MayRun != "" {
+		b.WriteString("; it may still be running: " + o.MayRun)
 	}
 	return b.String()
 }
@@ -147,7 +161,7 @@ func (o *Output) Result(b result.Budget) result.Result {
 // does what it can.
 func (o *Output) fit(limit int) *Output {
 	const fixed = 700 // every member but texts, with the longest numbers
-	room := limit - fixed - inner(o.Cause) - inner(o.Signal)
+	room := limit - fixed - inner(o.Cause) - inner(o.Signal) - inner(o.Host) - inner(o.MayRun) - inner(o.Full)
 	for _, s := range o.Survivors {
 		room -= inner(s.Name) + len(`{"pid":1234567890,"name":""},`)
 	}

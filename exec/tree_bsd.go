@@ -26,6 +26,11 @@ func (t *tree) fork(path string, argv []string, attr *syscall.ProcAttr) (err err
 	return err
 }
 
+func (f far) descriptor() uintptr { return f.file.Fd() }
+
+// ownThread does nothing: there is no signal that depends on the thread.
+func ownThread() (release func()) { return func() {} }
+
 // wait returns when the leader has ended, and reaps it.
 func (t *tree) wait() {
 	for {

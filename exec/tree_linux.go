@@ -5,6 +5,7 @@ package exec
 
 import (
 	"os"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -13,8 +14,6 @@ import (
 
 // system is what Linux adds to a tree.
 type system struct {
-	exit *os.File // pidfd of the leader; nil where the kernel has none
-
 	members []member // found in /proc, the leader aside; guarded by mu
 }
 
@@ -27,47 +26,28 @@ type member struct {
 	fd    int // pidfd, or -1 where the kernel has none
 }
 
-// fork starts the leader from the thread that stays.
+// ownThread keeps the goroutine on its thread until release. The kernel sends
+// the parent-death signal when the thread that forked ends, not the process, and
+// Go ends threads: those of goroutines that end while they are locked to them.
+// So the goroutine that forks keeps its thread from others until the child has
+// ended, which it waits for anyway. It takes no other goroutine's help: one of
+// another synctest bubble could give none.
+func ownThread() (release func()) {
+	runtime.LockOSThread()
+	return runtime.UnlockOSThread
+}
+
+// fork starts the leader, from a thread that its caller keeps.
 func (t *tree) fork(path string, argv []string, attr *syscall.ProcAttr) (err error) {
-	pidfd := -1
 	attr.Sys.Pdeathsig = unix.SIGKILL
-	attr.Sys.PidFD = &pidfd
-	thread.hold()
-	thread.do(func() { t.pid, err = syscall.ForkExec(path, argv, attr) })
-	if err != nil {
-		thread.release()
-		return err
-	}
-	if pidfd >= 0 {
-		// In the poller, it takes no thread to wait for it.
-		unix.SetNonblock(pidfd, true)
-		t.exit = os.NewFile(uintptr(pidfd), "pidfd")
-	}
-	return nil
+	t.pid, err = syscall.ForkExec(path, argv, attr)
+	return err
 }
 
 // wait returns when the leader has ended. It is not reaped, so that its id is
 // nobody else's when its group gets a signal.
 func (t *tree) wait() {
-	if t.exit != nil {
-		if raw, err := t.exit.SyscallConn(); err == nil && raw.Read(t.ended) == nil {
-			return
-		}
-	}
 	for unix.Waitid(unix.P_PID, t.pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-	}
-}
-
-// ended reports whether the process of a pidfd has ended.
-func (t *tree) ended(fd uintptr) bool { return readable(int(fd)) }
-
-func readable(fd int) bool {
-	p := [1]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	for {
-		n, err := unix.Poll(p[:], 0)
-		if err != unix.EINTR {
-			return n != 0 || err != nil
-		}
 	}
 }
 
@@ -80,10 +60,6 @@ func (t *tree) take() (ws syscall.WaitStatus, usage syscall.Rusage, ok bool) {
 			break
 		}
 	}
-	if t.exit != nil {
-		t.exit.Close()
-	}
-	thread.release()
 	return ws, usage, err == nil && pid == t.pid
 }
 

@@ -33,6 +33,20 @@ func init() {
 		fmt.Println(out, err)
 		return 0
 	}
+	// closed has closed its standard descriptors when it runs a child that
+	// does not read its input.
+	children["closed"] = func([]string) int {
+		os.Stdin.Close()
+		os.Stdout.Close()
+		cmd := exec.Shell("exec <&-; echo out; echo err >&2; sleep 0.1")
+		cmd.Stdin = strings.NewReader(strings.Repeat("input", 100_000))
+		out, err := exec.Run(context.Background(), cmd)
+		if err != nil || out.String() != "out\n[standard error]\nerr" {
+			fmt.Fprintln(os.Stderr, out, err)
+			return 1
+		}
+		return 0
+	}
 	// group starts a process in a group of its own and leaves it.
 	children["group"] = func(args []string) int {
 		cmd := osexec.Command("sleep", "30")
@@ -195,6 +209,18 @@ func TestSurvivors(t *testing.T) {
 	}
 }
 
+// TestRedactSurvivors holds that the names of survivors are without secrets.
+func TestRedactSurvivors(t *testing.T) {
+	cmd, pids := sh(t, "sleep 30 & echo $! >PIDS; until grep -q sleep /proc/$!/comm; do :; done")
+	cmd.Redact = []string{"leep"}
+	cmd.KeepSurvivors, cmd.Grace = true, time.Millisecond
+	out := run(t, t.Context(), cmd)
+	unix.Kill(pids()[0], unix.SIGKILL)
+	if len(out.Survivors) != 1 || out.Survivors[0].Name != "s[redacted]" {
+		t.Errorf("%+v", out.Survivors)
+	}
+}
+
 // TestTreeEnds: case 56. Not only the shell ends: a cancel ends the whole
 // tree, those that left the group or the session too.
 func TestTreeEnds(t *testing.T) {
@@ -322,6 +348,14 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 	<-done
+}
+
+// TestClosedDescriptors holds that a pipe to a child may get the number of a
+// standard descriptor that was closed, and its end is not that of this process.
+func TestClosedDescriptors(t *testing.T) {
+	if out := run(t, t.Context(), child(t, "closed")); !out.Success() {
+		t.Error(out)
+	}
 }
 
 // TestStderrLast holds that both streams are read to their end, also when one

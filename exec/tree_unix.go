@@ -31,11 +31,11 @@ type tree struct {
 }
 
 // start starts the leader.
-func (t *tree) start(path string, argv []string, dir string, env []string, files [3]*os.File) error {
+func (t *tree) start(path string, argv []string, dir string, env []string, files [3]far) error {
 	attr := &syscall.ProcAttr{
 		Dir:   dir,
 		Env:   env,
-		Files: []uintptr{files[0].Fd(), files[1].Fd(), files[2].Fd()},
+		Files: []uintptr{files[0].descriptor(), files[1].descriptor(), files[2].descriptor()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	}
 	return t.fork(path, argv, attr)

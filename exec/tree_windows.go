@@ -31,7 +31,7 @@ type tree struct {
 
 // start starts the leader, which does nothing until it is in the job: so what
 // it starts is in the job too.
-func (t *tree) start(path string, argv []string, dir string, env []string, files [3]*os.File) error {
+func (t *tree) start(path string, argv []string, dir string, env []string, files [3]far) error {
 	job, err := newJob()
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (t *tree) start(path string, argv []string, dir string, env []string, files
 		// and not by the rules by which other programs take arguments apart.
 		sys.CmdLine = strings.Join(argv[:len(shell)], " ") + ` "` + argv[len(shell)] + `"`
 	}
-	t.leader, err = os.StartProcess(path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: files[:], Sys: sys})
+	t.leader, err = os.StartProcess(path, argv, &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{files[0].file, files[1].file, files[2].file}, Sys: sys})
 	if err != nil {
 		windows.CloseHandle(job)
 		return err
@@ -60,6 +60,9 @@ func (t *tree) start(path string, argv []string, dir string, env []string, files
 	}
 	return err
 }
+
+// ownThread does nothing: a job does not care which thread has started what.
+func ownThread() (release func()) { return func() {} }
 
 // newJob makes a job whose members end with its last handle.
 func newJob() (windows.Handle, error) {

@@ -37,6 +37,11 @@ type Thing struct {
 	Name string // what a person would call it, such as its command; never a secret
 	ID   string // process id, host and stage, …
 	Kill func() // ends the thing at once and does not wait; nil where nothing can be done
+
+	// State is asked for ID whenever the thing is listed, for what changes
+	// while it is owned. It does not wait, and is called under locks of others.
+	// Nil where ID stays.
+	State func() string
 }
 
 // Owner is the set of things that one call owns. The zero Owner is empty and
@@ -90,6 +95,9 @@ func (o *Owner) Things() []Thing {
 	out := make([]Thing, len(o.things))
 	for i, p := range o.things {
 		out[i] = *p
+		if p.State != nil {
+			out[i].ID = p.State()
+		}
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"io"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -27,7 +26,7 @@ func (l *lineReader) nextMatch(r *Reader, re *regexp.Regexp) (line, error) {
 			return line{}, ended(err)
 		}
 		if err == bufio.ErrBufferFull {
-			found, ok, err := l.longMatch(r, re, int64(len(b)))
+			found, ok, err := l.longMatch(r, re, int64(len(b)), b[len(b)-1])
 			if err != nil {
 				return line{}, err
 			}
@@ -40,7 +39,9 @@ func (l *lineReader) nextMatch(r *Reader, re *regexp.Regexp) (line, error) {
 			return line{}, ended(err)
 		}
 		l.pass(len(b))
-		b = bytes.TrimSuffix(bytes.TrimSuffix(b, newline), carriage)
+		if text, ok := bytes.CutSuffix(b, newline); ok {
+			b = bytes.TrimSuffix(text, carriage) // a CR alone ends no line
+		}
 		if at := re.FindIndex(b); at != nil {
 			from, to := window(b, at[0], at[1], l.most)
 			return begin.part(b, from, to), nil
@@ -81,16 +82,16 @@ func window(b []byte, from, to, most int) (int, int) {
 }
 
 // longMatch is for a line that is longer than the buffer, of which so many
-// bytes were read. The line is matched as a stream, so that memory does not
+// bytes were read, and which of them last. The line is matched as a stream, so that memory does not
 // depend on its length.
-func (l *lineReader) longMatch(r *Reader, re *regexp.Regexp, read int64) (line, bool, error) {
+func (l *lineReader) longMatch(r *Reader, re *regexp.Regexp, read int64, last byte) (line, bool, error) {
 	begin := l.at
 	stream := &runes{ctx: l.ctx, src: bufio.NewReaderSize(io.NewSectionReader(r, begin.Offset, r.Info.Size-begin.Offset), step)}
 	at := re.FindReaderIndex(stream)
 	if stream.err != nil {
 		return line{}, false, stream.err
 	}
-	length, err := l.restOfLine(read)
+	length, err := l.restOfLine(read, last)
 	if err != nil || at == nil {
 		return line{}, false, err
 	}
@@ -105,9 +106,6 @@ func (l *lineReader) longMatch(r *Reader, re *regexp.Regexp, read int64) (line, 
 		lo++
 	}
 	found := line{Line: begin.Line, Text: string(b[lo:hi]), Cut: from+int64(hi) < length}
-	if !found.Cut {
-		found.Text = strings.TrimSuffix(found.Text, "\r")
-	}
 	if from+int64(lo) > 0 || begin.Inside {
 		found.Offset = begin.Offset + from + int64(lo)
 	}
@@ -115,8 +113,8 @@ func (l *lineReader) longMatch(r *Reader, re *regexp.Regexp, read int64) (line, 
 }
 
 // restOfLine reads to the end of a line of which so many bytes were read, and
-// returns its length without what ends it.
-func (l *lineReader) restOfLine(read int64) (int64, error) {
+// which of them last, and returns its length without what ends it.
+func (l *lineReader) restOfLine(read int64, last byte) (int64, error) {
 	begin := l.at
 	l.at.Offset += read
 	for {
@@ -125,18 +123,25 @@ func (l *lineReader) restOfLine(read int64) (int64, error) {
 		}
 		b, err := l.src.ReadSlice('\n')
 		l.at.Offset += int64(len(b))
-		switch err {
-		case bufio.ErrBufferFull:
+		if err == bufio.ErrBufferFull {
+			last = b[len(b)-1]
 			continue
-		case nil:
-			l.at = place{Offset: l.at.Offset, Line: begin.Line + 1}
-			return l.at.Offset - begin.Offset - 1, nil
-		case io.EOF:
-			l.at = place{Offset: l.at.Offset, Line: begin.Line + 1}
-			return l.at.Offset - begin.Offset, nil
-		default:
+		}
+		if err != nil && err != io.EOF {
 			return 0, ended(err)
 		}
+		length := l.at.Offset - begin.Offset
+		if text, ok := bytes.CutSuffix(b, newline); ok {
+			length--
+			if len(text) > 0 {
+				last = text[len(text)-1]
+			}
+			if last == '\r' {
+				length--
+			}
+		}
+		l.at = place{Offset: l.at.Offset, Line: begin.Line + 1}
+		return length, nil
 	}
 }
 

@@ -71,6 +71,22 @@ func TestReadPatternLong(t *testing.T) {
 			t.Errorf("%s: %.40q…, cut %v", name, l.Text, l.Cut)
 		}
 	}
+	// A CR is part of a line's end only where a line feed follows, at whatever
+	// place the line is cut to be read.
+	for n := step - 3; n < step+3; n++ {
+		for end, want := range map[string]string{"\r\n": "", "\r": "\r", "\r\r\n": "\r", "\n": "", "": ""} {
+			h := put(t, s, strings.Repeat("x", n)+end)
+			for _, pattern := range []string{"x\r?$", "^x"} {
+				items, _ := readAll(t, tools, args{"handle": h, "pattern": pattern})
+				if l := items[len(items)-1]; pattern == "^x" && !l.Cut || pattern != "^x" && (l.Cut || !strings.HasSuffix(l.Text, "x"+want)) {
+					t.Errorf("%d and %q, %q: …%q, cut %v", n, end, pattern, l.Text[len(l.Text)-3:], l.Cut)
+				}
+			}
+		}
+	}
+	if items, _ := readAll(t, tools, args{"handle": put(t, s, "short\r"), "pattern": "t\r$"}); len(items) != 1 || items[0].Text != "short\r" {
+		t.Errorf("a CR at the end: %+v", items)
+	}
 	h := put(t, s, long+"needle\nlast")
 	if items, _ := readAll(t, tools, args{"handle": h, "pattern": "nothing|last"}); len(items) != 1 || items[0].Line != 2 {
 		t.Errorf("after a long line: %+v", items)

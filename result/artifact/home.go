@@ -149,7 +149,8 @@ func (h *home) readKey() error {
 // release gives the directory up and leaves it as it is.
 func (h *home) release() {
 	if h.lock != nil {
-		h.lock.Close() // and with it the lock
+		unlock(h.lock) // a process that is being started has the file too, until it runs
+		h.lock.Close()
 	}
 	if h.root != nil {
 		h.root.Close()

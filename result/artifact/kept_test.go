@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -78,6 +79,27 @@ func TestKeep(t *testing.T) {
 	s.Close()
 	if names := files(t, dir); len(names) != 0 {
 		t.Errorf("it left %q", names)
+	}
+}
+
+// A process that is being started has all files of this one until it runs its
+// program; the directory is free at Close nevertheless.
+func TestLockIsGivenUp(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a handle belongs to one process")
+	}
+	s := testStore(t, &Store{Keep: true})
+	put(t, s, "x")
+	cmd := exec.Command("sleep", "60")
+	cmd.ExtraFiles = []*os.File{s.home.lock} // as between fork and exec
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	s.Close()
+	if _, err := testStore(t, &Store{Dir: s.Dir}).Create("", ""); err != nil {
+		t.Error(err)
 	}
 }
 

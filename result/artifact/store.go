@@ -70,7 +70,10 @@ type Store struct {
 	timer   *time.Timer // for the oldest one's age
 }
 
-var _ result.Store = (*Store)(nil)
+var (
+	_ result.Store          = (*Store)(nil)
+	_ result.ResourceReader = (*Store)(nil)
+)
 
 func (s *Store) maxTotal() int64 { return positive(s.MaxTotal, DefaultMaxTotal) }
 func (s *Store) maxBytes() int64 {

@@ -25,5 +25,8 @@ func tryLock(f *os.File) bool {
 	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
+// unlock gives the lock up, whoever has the file open.
+func unlock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // syncNames makes the names in a directory last.
 func syncNames(dir *os.File) error { return dir.Sync() }

@@ -22,5 +22,8 @@ func tryLock(f *os.File) bool {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at) == nil
 }
 
+// unlock does nothing: the handle is this process's alone, and the lock its own.
+func unlock(*os.File) {}
+
 // syncNames has nothing to do: a directory cannot be flushed.
 func syncNames(*os.File) error { return nil }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -18,10 +19,8 @@ import (
 //
 //	w, err := store.Create("make test", "text/plain")
 //	…
-//	defer w.Close() // drops what was not committed
-//	out, err := exec.Run(ctx, exec.Cmd{…, Sink: w})
-//	…
-//	info, err := w.Commit()
+//	defer w.Close() // drops what was not kept
+//	out, err := exec.Run(ctx, exec.Cmd{…, Sink: w}) // keeps what out does not hold
 //
 // Its methods may be called from many goroutines at once.
 type Writer struct {
@@ -103,6 +102,25 @@ func (w *Writer) Commit() (Info, error) {
 	}
 	w.done = true
 	return w.info, nil
+}
+
+// Keep is Commit for who does not know what an artifact is, such as an
+// exec.Cmd whose Sink w is. It returns how a model reads it.
+func (w *Writer) Keep() (how string, err error) {
+	info, err := w.Commit()
+	if err != nil {
+		return "", err
+	}
+	switch {
+	case info.Binary:
+		how = "read the resource " + info.URI() + ", which is binary"
+	default:
+		how = info.how()
+	}
+	if info.Dropped > 0 {
+		how += fmt.Sprintf(" (the first %s of %s bytes are kept)", comma(info.Size), comma(info.Size+info.Dropped))
+	}
+	return how, nil
 }
 
 func (w *Writer) commitLocked() error {

@@ -1,7 +1,7 @@
 // Copyright (c) The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package exec
+package capture
 
 import (
 	"bytes"
@@ -16,10 +16,13 @@ const redacted = "[redacted]"
 // taken for the beginning of it.
 const minPart = 4
 
-// secrets are the strings to redact, longest first, none of them empty.
-func (c *Cmd) secrets() [][]byte {
-	var out [][]byte
-	for _, s := range c.Redact {
+// Secrets are strings to redact, longest first, none of them empty.
+type Secrets [][]byte
+
+// NewSecrets returns those of list. Empty strings count for nothing.
+func NewSecrets(list []string) Secrets {
+	var out Secrets
+	for _, s := range list {
 		if s != "" {
 			out = append(out, []byte(s))
 		}
@@ -28,9 +31,8 @@ func (c *Cmd) secrets() [][]byte {
 	return out
 }
 
-// hide is text without the secrets.
-func (c *Cmd) hide(text string) string {
-	secrets := c.secrets()
+// Hide is text without the secrets.
+func (secrets Secrets) Hide(text string) string {
 	if len(secrets) == 0 {
 		return text
 	}
@@ -44,7 +46,7 @@ func (c *Cmd) hide(text string) string {
 // A redactor passes a stream on without the secrets in it. It holds back what
 // may be the beginning of one.
 type redactor struct {
-	secrets [][]byte // longest first
+	secrets Secrets
 	to      func([]byte)
 	held    []byte
 	next    []int // where in the text at hand each secret stands next
@@ -52,8 +54,8 @@ type redactor struct {
 
 func (r *redactor) write(p []byte) {
 	if len(r.held) > 0 {
-		r.held = append(r.held, p...)
-		p = r.held
+		p = append(r.held, p...)
+		r.held = p[:0] // passed on once, even where that panics
 	}
 	pos := r.replace(p, false)
 	r.held = append(r.held[:0], p[pos:]...)
@@ -61,8 +63,9 @@ func (r *redactor) write(p []byte) {
 
 // close passes on what was held back: the stream has ended.
 func (r *redactor) close() {
-	r.replace(r.held, true)
+	held := r.held
 	r.held = nil
+	r.replace(held, true)
 }
 
 // replace passes p on with its secrets replaced, as far as no later text can

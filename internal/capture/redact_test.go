@@ -1,7 +1,7 @@
 // Copyright (c) The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package exec
+package capture
 
 import (
 	"strings"
@@ -11,8 +11,7 @@ import (
 // redactIn writes text in pieces of n bytes.
 func redactIn(text string, n int, secrets ...string) string {
 	var b strings.Builder
-	c := Cmd{Redact: secrets}
-	r := redactor{secrets: c.secrets(), to: func(p []byte) { b.Write(p) }}
+	r := redactor{secrets: NewSecrets(secrets), to: func(p []byte) { b.Write(p) }}
 	for len(text) > 0 {
 		k := min(n, len(text))
 		r.write([]byte(text[:k]))
@@ -49,6 +48,26 @@ func TestRedact(t *testing.T) {
 				t.Errorf("%q without %q in pieces of %d: %q, want %q", tt.text, tt.secrets, n, got, tt.want)
 			}
 		}
+	}
+}
+
+// TestRedactOnce holds that what was passed on is not passed on again after
+// whoever received it has panicked.
+func TestRedactOnce(t *testing.T) {
+	var b strings.Builder
+	r := redactor{secrets: NewSecrets([]string{"secret"})}
+	write := func(fn func()) {
+		defer func() { recover() }()
+		fn()
+	}
+	r.to = func(p []byte) { b.Write(p); panic("enough") }
+	write(func() { r.write([]byte("sec")) }) // held back
+	write(func() { r.write([]byte("ond, sec")) })
+	write(func() { r.write([]byte("onds")) })
+	write(r.close)
+	write(r.close)
+	if got := b.String(); got != "second, ond" { // what a panic interrupts is lost
+		t.Errorf("%q", got)
 	}
 }
 
