@@ -66,11 +66,13 @@ func TestImports(t *testing.T) {
 		"internal/logsink":    {},
 		"internal/wire":       {"internal/quote"},
 		"internal/host":       {"internal/wire", "internal/quote"},
+		"internal/gate":       {"internal/host", "internal/lint", "internal/document", "internal/quote", "internal/wire"},
 		"result":              {"internal/quote"},
 		"result/artifact":     {"tool", "result", "cursor", "internal/quote", "internal/owner", "internal/document", "internal/lint"},
 		"tool":                {"result", "cursor", "internal/quote", "internal/owner", "internal/document", "internal/lint"},
 		"internal/capture":    {"result", "internal/quote"},
 		"exec":                {"result", "internal/quote", "internal/owner", "internal/capture"},
+		"sshexec":             {"exec", "result", "internal/quote", "internal/owner", "internal/capture"},
 		"server":              {"tool", "result", "cursor", "internal/wire", "internal/quote", "internal/owner", "internal/stdio", "internal/logsink", "internal/document", "internal/lint"},
 		// not cursor, which takes WEIR_CURSOR_KEY out of the environment that a server is to get
 		"cmd/weir": {"internal/host", "internal/gate", "internal/lint", "internal/toollist", "internal/schemadiff", "internal/wire", "internal/document", "internal/quote"},
@@ -101,6 +103,7 @@ func TestCases(t *testing.T) {
 		"17", "18", "19", "20", "22", // cancel
 		"24", "25", "26", "27", "28", "29", "30", "32", "33", // result
 		"52", "53", "54", "55", "56", "58", // exec
+		"59", "60", "62", // ssh
 		"35", "36", "37", "38", "39", "40", "41", "42", "43", "45", "47", "48", "49", "50", "51", // schema
 		"63", "64", "65", "66", "67", "76", // lifecycle
 		"68", "69", // concurrency

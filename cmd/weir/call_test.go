@@ -195,7 +195,7 @@ func TestDeaf(t *testing.T) {
 	if got := run(env, []string{"call", "-timeout", "300ms", "hello", args, "--", "fakeserver", "-deaf"}); got != exitTimeout {
 		t.Errorf("exit status %d, want %d", got, exitTimeout)
 	}
-	if got := errs.String(); !strings.Contains(got, "hello did not answer within 300ms and was cancelled (the server does not read its stdin, where ") {
+	if got := errs.String(); !strings.Contains(got, "hello did not answer within 300ms and was cancelled (the server's read side is stuck: it has taken no byte of stdin for ") {
 		t.Errorf("stderr is %q", got)
 	}
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // within runs fn with the time limit of one answer, to what is asked for.
-func within[T any](ctx context.Context, c *call, what string, fn func(context.Context) (T, error)) (T, error) {
-	if c.timeout <= 0 {
+func within[T any](ctx context.Context, s *session, what string, fn func(context.Context) (T, error)) (T, error) {
+	if s.timeout <= 0 {
 		return fn(ctx)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, c.timeout, errTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	defer cancel()
 	v, err := fn(limited)
 	if err != nil && ctx.Err() == nil && context.Cause(limited) == errTimeout {
-		err = c.late(what)
+		err = s.late(what, err)
 	}
 	return v, err
 }
@@ -36,29 +36,18 @@ type lateError struct{ text string }
 func (e *lateError) Error() string { return e.text }
 func (e *lateError) Unwrap() error { return errTimeout }
 
-// cancelSize is more than the cancel takes that was sent just before.
-const cancelSize = 256
-
-// late tells what did not come, and which side that is to be looked for.
-func (c *call) late(what string) error {
-	m := c.h.Metrics()
-	silent := time.Since(m.LastReceived)
-	var why string
-	switch {
-	case m.Unsent > cancelSize || m.Unsent > 0 && time.Since(m.UnsentSince) > c.timeout/2:
-		why = fmt.Sprintf("the server does not read its stdin, where %s wait", count(int64(m.Unsent), "byte"))
-	case m.Partial > 0:
-		why = fmt.Sprintf("the server sent %s of a message without its end, and nothing for %s", count(m.Partial, "byte"), short(silent))
-	case silent >= c.timeout:
-		why = fmt.Sprintf("the server sent nothing for %s", short(min(silent, c.timeout)))
-	default:
-		why = fmt.Sprintf("the server last sent something %s ago", short(silent))
+// late tells what did not come, and which side is stuck: err is of the wait.
+func (s *session) late(what string, err error) error {
+	diagnosis := s.h.Diagnose()
+	var waited *host.NoResponseError
+	if errors.As(err, &waited) {
+		diagnosis = waited.Diagnosis // of before the cancel
 	}
 	switch what {
 	case "initialize", "server/discover", "tools/list":
-		return &lateError{fmt.Sprintf("the server did not answer %s within %s (%s)", what, c.timeout, why)}
+		return &lateError{fmt.Sprintf("the server did not answer %s within %s (%s)", what, s.timeout, diagnosis)}
 	}
-	return &lateError{fmt.Sprintf("%s did not answer within %s and was cancelled (%s)", what, c.timeout, why)}
+	return &lateError{fmt.Sprintf("%s did not answer within %s and was cancelled (%s)", what, s.timeout, diagnosis)}
 }
 
 // short is d without the digits that nobody reads.

@@ -59,6 +59,7 @@ func fakeServer() {
 	babble := flag.String("babble", "", "print `TEXT` on stdout for ever")
 	early := flag.Bool("early", false, "end with -status once initialize is answered")
 	many := flag.Bool("many", false, "list tools with long names, titles, and one alone")
+	list := flag.String("list", "", "list the tools of `FILE`, which has one page on each line")
 	note := flag.String("note", "", "write to `FILE` what happens")
 	flag.Parse()
 	say := func(format string, args ...any) {
@@ -130,9 +131,15 @@ func fakeServer() {
 			case *deaf:
 				time.Sleep(time.Hour)
 			}
+		case "ping":
+			reply("{}")
 		case "server/discover":
 			reply(`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1.2"}},"ttlMs":0,"cacheScope":"private"}`)
 		case "tools/list":
+			if *list != "" {
+				reply(fakeList(*list, m.Params.Cursor))
+				break
+			}
 			if *many {
 				reply(`{"tools":[{"name":"` + strings.Repeat("long", 16) + `","description":"Has the longest name.","inputSchema":{}},{"name":"hello","title":"Greeter","description":"Greets.","inputSchema":{}},{"name":"say","description":"Say it: loud.","annotations":{"title":"Say it"},"inputSchema":{}}]}`)
 				break
@@ -173,4 +180,20 @@ func fakeServer() {
 		time.Sleep(time.Hour)
 	}
 	os.Exit(*status)
+}
+
+// fakeList is the page of a file with one page on each line; a cursor is the
+// number of its line.
+func fakeList(file, cursor string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		os.Exit(6)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	n, _ := strconv.Atoi(cursor) // "" is the first
+	page := lines[n]
+	if n++; n < len(lines) {
+		page = strings.TrimSuffix(page, "}") + `,"nextCursor":"` + strconv.Itoa(n) + `"}`
+	}
+	return page
 }

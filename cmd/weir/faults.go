@@ -70,7 +70,8 @@ func (l *faultLog) soFar() string {
 	return fmt.Sprintf(", but has written %s that the protocol does not know, the first %s", count(l.n, "line"), l.firstLocked())
 }
 
-func (l *faultLog) report(w io.Writer) {
+// report writes a line about what was seen, if anything was.
+func (l *faultLog) report(w io.Writer, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	verb := "break"
@@ -80,6 +81,6 @@ func (l *faultLog) report(w io.Writer) {
 	case 1:
 		verb = "breaks"
 	}
-	fmt.Fprintf(w, "weir call: warning: %s of the server's stdout %s the protocol, first line %d (%s): %s\n",
-		count(l.n, "line"), verb, l.first.Seq+1, l.first.Faults, l.firstLocked())
+	fmt.Fprintf(w, "weir %s: warning: %s of the server's stdout %s the protocol, first line %d (%s): %s\n",
+		name, count(l.n, "line"), verb, l.first.Seq+1, l.first.Faults, l.firstLocked())
 }

@@ -41,8 +41,9 @@ func splitCommand(args []string) (own, command []string, err error) {
 }
 
 // parseFlags parses a subcommand's own arguments. -h prints help to stdout,
-// and is flag.ErrHelp.
-func parseFlags(env *environment, fs *flag.FlagSet, help string, args []string) error {
+// and is flag.ErrHelp. Flags after the first argument, which the help calls
+// first, are refused.
+func parseFlags(env *environment, fs *flag.FlagSet, help, first string, args []string) error {
 	fs.SetOutput(io.Discard)
 	err := fs.Parse(args)
 	switch {
@@ -56,7 +57,7 @@ func parseFlags(env *environment, fs *flag.FlagSet, help string, args []string) 
 	}
 	for _, a := range fs.Args() {
 		if len(a) > 1 && a[0] == '-' {
-			return usagef("flag %s: flags come before TOOL", a)
+			return usagef("flag %s: flags come before %s", a, first)
 		}
 	}
 	return nil

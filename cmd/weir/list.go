@@ -27,7 +27,7 @@ const (
 // list prints the tools, following the pages of tools/list.
 func (c *call) list(ctx context.Context, opened jsontext.Value) error {
 	var rows [][3]string
-	_, err := within(ctx, c, "tools/list", func(ctx context.Context) (struct{}, error) {
+	_, err := within(ctx, &c.session, "tools/list", func(ctx context.Context) (struct{}, error) {
 		for page, err := range c.h.Pages(ctx, "tools/list") {
 			if err != nil {
 				return struct{}{}, err

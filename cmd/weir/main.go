@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Weir is a host for MCP tool servers at the command line. It starts a server
-// over stdio, in any language, and calls its tools:
+// over stdio, in any language, calls its tools, and judges it:
 //
-//	weir call -- COMMAND…                 lists the tools
+//	weir call -- COMMAND…                   lists the tools
 //	weir call TOOL '{"arg":…}' -- COMMAND…  calls one
+//	weir schema -- COMMAND…                 prints the tools for version control
+//	weir schema -lint -- COMMAND…           reports what hosts reject
+//	weir schema -diff FILE -- COMMAND…      reports what changed, and what it breaks
+//	weir gate -- COMMAND…                   runs the release gate
 //
 // weir -h lists the subcommands; weir SUBCOMMAND -h explains one.
 package main
@@ -37,6 +41,8 @@ type command struct {
 
 var commands = []command{
 	{"call", "call a tool of a server, or list its tools", runCall},
+	{"schema", "print a server's tools for review, and judge them and their changes", runSchema},
+	{"gate", "run the release gate against a server", runGate},
 }
 
 // environment is what a subcommand has of the world.

@@ -19,21 +19,21 @@ import (
 const defaultPatience = 10 * time.Second
 
 // open does the handshake. While that takes long, it says so.
-func (c *call) open(ctx context.Context) (jsontext.Value, error) {
+func (s *session) open(ctx context.Context) (jsontext.Value, error) {
 	method, other := "initialize", "modern"
-	if host.IsModern(c.era.protocol()) {
+	if host.IsModern(s.era.protocol()) {
 		method, other = "server/discover", "legacy"
 	}
 	opened, waited := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(waited)
-		c.await(method, opened)
+		s.await(method, opened)
 	}()
-	v, err := within(ctx, c, method, c.h.Open)
+	v, err := within(ctx, s, method, s.h.Open)
 	close(opened)
 	<-waited
-	c.faults.opened()
-	c.status.clear()
+	s.faults.opened()
+	s.status.clear()
 	var rpc *host.Error
 	switch {
 	case errors.Is(err, host.ErrEcho):
@@ -46,10 +46,10 @@ func (c *call) open(ctx context.Context) (jsontext.Value, error) {
 
 // await says that method is not answered yet: on a terminal with a status line
 // that counts the seconds, elsewhere once, after the patience has gone.
-func (c *call) await(method string, opened <-chan struct{}) {
-	patience := cmp.Or(c.env.patience, defaultPatience)
+func (s *session) await(method string, opened <-chan struct{}) {
+	patience := cmp.Or(s.env.patience, defaultPatience)
 	start, every := time.Now(), patience
-	if c.env.errTerminal {
+	if s.env.errTerminal {
 		every = patience / 10
 	}
 	t := time.NewTicker(every)
@@ -63,10 +63,10 @@ func (c *call) await(method string, opened <-chan struct{}) {
 		took := time.Since(start)
 		if !said && took >= patience {
 			said = true
-			c.say("the server has not answered %s for %s%s; is it an MCP server over stdio? (-timeout sets a limit)",
-				method, short(took), c.faults.soFar())
+			s.say("the server has not answered %s for %s%s; is it an MCP server over stdio? (-timeout sets a limit)",
+				method, short(took), s.faults.soFar())
 		}
-		c.status.set(fmt.Sprintf("waiting for the answer to %s for %s", method, short(took)))
+		s.status.set(fmt.Sprintf("waiting for the answer to %s for %s", method, short(took)))
 	}
 }
 

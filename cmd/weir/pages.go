@@ -21,7 +21,7 @@ func (c *call) pages(ctx context.Context) error {
 	args, cursor := c.args, ""
 	var sum sum
 	for {
-		r, err := within(ctx, c, c.tool, func(ctx context.Context) (*host.Result, error) {
+		r, err := within(ctx, &c.session, c.tool, func(ctx context.Context) (*host.Result, error) {
 			return c.h.CallProgress(ctx, c.tool, arguments(args), c.progress)
 		})
 		if err != nil {
@@ -35,7 +35,7 @@ func (c *call) pages(ctx context.Context) error {
 			}
 			if r.IsError {
 				c.hints(ctx, r)
-				return errIsError
+				return errNo
 			}
 			return nil
 		}

@@ -31,6 +31,7 @@ type Host struct {
 	cfg    Config
 	peer   peer
 	out    io.ReadCloser // the server's stdout
+	errs   io.ReadCloser // the server's stderr, nil for none
 	gate   *gate
 	queue  *queue
 	w      *writer // the server's stdin
@@ -80,7 +81,7 @@ type peer interface {
 func start(cfg Config, p peer, stdout io.ReadCloser, stdin io.WriteCloser, stderr io.ReadCloser, again func(Config) (*Host, error)) *Host {
 	cfg = cfg.withDefaults()
 	h := &Host{
-		cfg: cfg, peer: p, out: stdout,
+		cfg: cfg, peer: p, out: stdout, errs: stderr,
 		gate: newGate(stdout), queue: newQueue(cfg.Queue, cfg.QueueBytes),
 		open: make(map[string]*Pending), tokens: make(map[string]*Pending),
 		proto: cfg.Protocol, sent: splitter{limit: 32 << 20}, again: again,
@@ -252,6 +253,16 @@ func (h *Host) CloseInput() { h.w.send(&outgoing{close: true}) }
 func (h *Host) CloseOutput() {
 	h.gate.open()
 	h.out.Close()
+}
+
+// Vanish closes the host's ends of the server's stdin, stdout and stderr at
+// once, as the death of a host does. What waits to be sent is lost.
+func (h *Host) Vanish() {
+	h.CloseOutput()
+	if h.errs != nil {
+		h.errs.Close()
+	}
+	h.w.close(ErrEnded)
 }
 
 // Kill ends the server and everything in its process group at once. It does

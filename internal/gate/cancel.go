@@ -1,0 +1,497 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weir-mcp/weir/internal/host"
+)
+
+// The cancels of a call are tried in five steps: start it; wait until its
+// state is seen; cancel it; see its producer end; make a second, unrelated
+// request on the same session.
+
+// needSlow reports whether a tool was given that takes its time.
+func (p *probe) needSlow() bool {
+	if len(p.o.Slow) == 0 {
+		p.cannot("give -slow", "no tool was given that takes several seconds")
+		return false
+	}
+	return true
+}
+
+// settleTime is how long a call runs before it is cancelled, at least.
+const settleTime = 250 * time.Millisecond
+
+// running starts a call and waits until it is seen to run: a request that was
+// sent after it is answered, and it has had its time. nil means that the check
+// is over.
+func (p *probe) running(s *session, c Call, wait time.Duration) *request {
+	r := s.call(c)
+	if p.failed(s.answered(s.probe()), "%s: a small request beside %s", s.proto, c) {
+		return nil
+	}
+	s.until(wait, func() bool { return r.answer != nil || len(r.progress) > 0 })
+	if len(r.progress) > 0 {
+		s.within(settleTime, nil)
+		s.pump()
+	}
+	if r.answer == nil || p.over() {
+		return r
+	}
+	got := measure(r.answer)
+	what := "was answered"
+	if got.failed {
+		what = "was answered with an error (" + clip(got.text) + ")"
+	}
+	p.cannot("give -slow a tool that takes several seconds", "%s %s after %v: too soon to be cancelled", c, what, round(r.answer.last.Sub(r.sent)))
+	return nil
+}
+
+// late judges what came for a call after it was cancelled. A response that had
+// begun before is allowed. raced says that it may have been on its way: then
+// one that came right after the cancel says nothing.
+func (p *probe) late(s *session, r *request, what string, raced bool) {
+	after := 0
+	for _, m := range r.progress {
+		if m.first.After(r.cancelled) {
+			after++
+		}
+	}
+	say := p.warn
+	if host.IsModern(s.proto) {
+		say = p.fault
+	}
+	switch m := r.answer; {
+	case m == nil && after > 0:
+		say("%s: %s: %s came after the cancel", s.proto, what, count(after, "progress notification"))
+	case m == nil:
+	case m.first.Before(r.cancelled):
+		p.note("%s: %s: the response had begun when the cancel came, and came whole (%s)", s.proto, what, bytesOf(m.size))
+	case raced:
+		p.note("%s: %s: a response came %v after the cancel; it may have been on its way", s.proto, what, round(m.first.Sub(r.cancelled)))
+	default:
+		say("%s: %s: a response came %v after the cancel: %s", s.proto, what, round(m.first.Sub(r.cancelled)), clip(m.raw))
+	}
+}
+
+// stopped wants the producer of a cancelled call to end: its children, its
+// use of the CPU, and what it was said to write to stderr.
+func (p *probe) stopped(s *session, children []process, what string) {
+	end := time.Now().Add(p.o.Deadline)
+	if len(children) > 0 {
+		left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(both(list, children)) == 0 })
+		if !ok {
+			if !p.over() {
+				p.fault("%s: %s: %v after the cancel its child still runs: %s", s.proto, what, p.o.Deadline, describe(both(left, children)))
+			}
+		} else {
+			p.note("%s: %s: its child ended", s.proto, what)
+		}
+	}
+	if p.o.Stopped != "" {
+		ok := false
+		for !ok && time.Now().Before(end) && !p.over() {
+			text, _ := s.h.Stderr()
+			ok = strings.Contains(text, p.o.Stopped)
+			s.within(5*time.Millisecond, nil)
+		}
+		if !ok {
+			if !p.over() {
+				p.fault("%s: %s: %v after the cancel the server has not written %q to stderr", s.proto, what, p.o.Deadline, clip(p.o.Stopped))
+			}
+		} else {
+			p.note("%s: %s: it wrote %q to stderr", s.proto, what, clip(p.o.Stopped))
+		}
+	}
+	if !linux {
+		return
+	}
+	// Whatever it is doing, it should not be doing it any more.
+	for {
+		used := s.load()
+		if used < s.resting.load+0.05 || p.over() {
+			return
+		}
+		if time.Now().After(end) {
+			p.fault("%s: %s: %v after the cancel the server still uses %.0f %% of a core", s.proto, what, p.o.Deadline, 100*used)
+			return
+		}
+	}
+}
+
+// load is the share of a core that the server uses now.
+func (s *session) load() float64 {
+	before, _ := s.tree.usage()
+	began := time.Now()
+	s.within(300*time.Millisecond, nil)
+	after, _ := s.tree.usage()
+	return float64(after-before) / float64(time.Since(began))
+}
+
+// fifth is the last step: the second request, in time.
+func (p *probe) fifth(s *session, what string) bool {
+	began := time.Now()
+	if p.failed(s.second(), "%s: %s: the second request", s.proto, what) {
+		return false
+	}
+	p.ok("%s: %s: the second request was answered in %v", s.proto, what, round(time.Since(began)))
+	return true
+}
+
+// linger is how long an answer to a cancelled call is waited for where that
+// is not what a check is about.
+const linger = 200 * time.Millisecond
+
+// cancelC0 cancels before there is anything to stop: in the same write as the
+// call, and while it is queued behind others.
+func cancelC0(p *probe) {
+	if !p.needSlow() {
+		return
+	}
+	c := p.o.Slow[0]
+	for _, era := range p.eras() {
+		s := p.open(era, era)
+		if s == nil {
+			return
+		}
+		const calls = 20
+		var rs []*request
+		for range calls {
+			r, b := s.build(nil, "tools/call", c.params(), true)
+			rs = append(rs, r)
+			r.cancelled = time.Now()
+			s.send(append(b, s.cancelFrame(r.id)...))
+		}
+		what := fmt.Sprintf("%d calls, each cancelled in the same write", calls)
+		if !p.fifth(s, what) {
+			continue
+		}
+		s.within(linger, nil)
+		s.pump()
+		p.lates(s, rs, what)
+		p.leftBy(s, what)
+
+		// Behind others: those that run, and one that may have to wait.
+		const ahead = 16
+		var busy []*request
+		for range ahead {
+			busy = append(busy, s.call(c))
+		}
+		r := s.call(c)
+		if p.failed(s.answered(s.probe()), "%s: a small request beside %d calls of %s", s.proto, ahead+1, c) {
+			continue
+		}
+		s.cancel(r)
+		what = fmt.Sprintf("the last of %d calls", ahead+1)
+		p.fifth(s, what)
+		for _, b := range busy {
+			s.cancel(b)
+		}
+		s.within(linger, nil)
+		s.pump()
+		p.lates(s, append(busy, r), fmt.Sprintf("%d calls at once", ahead+1))
+		p.leftBy(s, what)
+		p.fifth(s, "after all were cancelled")
+	}
+}
+
+// lates judges many calls in one sentence: by the first that was answered.
+func (p *probe) lates(s *session, rs []*request, what string) {
+	n := 0
+	var first *request
+	for _, r := range rs {
+		if r.answer != nil && r.answer.first.After(r.cancelled) {
+			n++
+			if first == nil {
+				first = r
+			}
+		}
+	}
+	if n > 0 {
+		p.late(s, first, fmt.Sprintf("%s: %d of %d were answered all the same", what, n, len(rs)), false)
+	}
+}
+
+// leftBy wants no process of cancelled calls to be left.
+func (p *probe) leftBy(s *session, what string) {
+	if !linux {
+		return
+	}
+	base := s.resting.children
+	left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(without(list, base)) == 0 })
+	if !ok && !p.over() {
+		p.fault("%s: %s: %v after the cancel these still run: %s", s.proto, what, p.o.Deadline, describe(without(left, base)))
+	}
+}
+
+// cancelC2 cancels a call that runs a child process.
+func cancelC2(p *probe) {
+	if !p.needSlow() {
+		return
+	}
+	if !linux {
+		p.cannot("run it on Linux", "child processes are looked up in /proc, which this system does not have")
+		return
+	}
+	for _, era := range p.eras() {
+		s := p.open(era, era)
+		if s == nil {
+			return
+		}
+		r, children := p.withChild(s)
+		if r == nil {
+			return
+		}
+		what := "while a child runs"
+		s.cancel(r)
+		p.stopped(s, children, what)
+		p.fifth(s, what)
+		p.late(s, r, what, false)
+	}
+}
+
+// withChild starts the first slow call that starts a child, and returns when
+// the child is seen.
+func (p *probe) withChild(s *session) (*request, []process) {
+	base := s.tree.children()
+	for _, c := range p.o.Slow {
+		r := s.call(c)
+		var list []process
+		for end := time.Now().Add(min(2*time.Second, p.o.Deadline)); time.Now().Before(end) && r.answer == nil && !p.over(); {
+			list, _ = s.awaitProcesses(50*time.Millisecond, func(list []process) bool { return len(without(list, base)) > 0 })
+			if list = without(list, base); len(list) > 0 {
+				break
+			}
+			s.pump()
+		}
+		if len(list) > 0 {
+			// What a shell starts comes a moment later.
+			s.within(settleTime, nil)
+			if all := without(s.tree.children(), base); len(all) > 0 {
+				list = all
+			}
+			s.pump()
+			if r.answer == nil {
+				return r, list
+			}
+		}
+		if r.answer == nil {
+			s.cancel(r)
+		}
+	}
+	if !p.over() {
+		p.cannot("give -slow a tool that runs a child process for several seconds", "no child process was seen to run for %s", p.o.Slow[0])
+	}
+	return nil, nil
+}
+
+// cancelC3 cancels a call whose handler works in the server itself, and, where
+// there is a big one, a call whose result is being made.
+func cancelC3(p *probe) {
+	if !p.needSlow() {
+		return
+	}
+	for _, era := range p.eras() {
+		s := p.open(era, era)
+		if s == nil {
+			return
+		}
+		// What comes right after the cancel may have been on its way by chance,
+		// once; not again after another time.
+		for _, wait := range []time.Duration{settleTime, 2*settleTime + 70*time.Millisecond} {
+			c := p.o.Slow[0]
+			if linux && wait == settleTime {
+				s.resting.load = s.load()
+			}
+			r := p.running(s, c, wait)
+			if r == nil {
+				return
+			}
+			what := "while the handler works"
+			s.cancel(r)
+			p.stopped(s, nil, what)
+			if !p.fifth(s, what) {
+				return
+			}
+			if r.answer != nil && r.answer.first.Sub(r.cancelled) < 50*time.Millisecond && wait == settleTime {
+				continue
+			}
+			p.late(s, r, what, false)
+			break
+		}
+		if len(p.o.Big) > 0 {
+			what := "while a big result is made"
+			c, _, err := p.sized(s, int64(p.o.Limit)*3/4)
+			if p.failed(err, "%s: the call of -big", era) {
+				return
+			}
+			r := s.call(c)
+			s.within(time.Millisecond, nil)
+			s.cancel(r)
+			p.fifth(s, what)
+			s.within(linger, nil)
+			s.pump()
+			p.late(s, r, what, true)
+		}
+	}
+}
+
+// begun is how much of a response is read before the cancel in C4.
+const begun = 64 << 10
+
+// cancelC4 cancels a call whose response is being written: 64 KiB of it have
+// been read, and the pipe is full of the rest.
+func cancelC4(p *probe) {
+	if !p.needBig() {
+		return
+	}
+	for _, era := range p.eras() {
+		s := p.open(era, era)
+		if s == nil {
+			return
+		}
+		c, size_, err := p.sized(s, min(2<<20, int64(p.o.Limit)*3/4))
+		if p.failed(err, "%s: the call of -big", era) || p.over() {
+			return
+		}
+		if size_ < 4*begun {
+			p.cannot("give -big a tool with results of 256 KiB or more", "%s has a result of %s: it fits into the pipe, and is written before a cancel can come", c, bytesOf(size_))
+			return
+		}
+		s.settle(20*time.Millisecond, time.Second)
+		s.h.Pause()
+		r := s.call(c)
+		if err := s.takeBytes(begun); err != nil {
+			p.failed(err, "%s: the first %s of a response of %s", era, size(begun), size(size_))
+			return
+		}
+		const what = "while the response is written"
+		s.cancel(r)
+		s.within(50*time.Millisecond, nil)
+		s.h.Resume()
+		p.fifth(s, what)
+		s.settle(linger, p.o.Deadline)
+		switch _, half := s.tap.partial(); {
+		case r.answer != nil:
+			p.late(s, r, what, false)
+		case half > 0:
+			p.fault("%s: %s: the response that had begun stopped after %s, without an end of line", era, what, bytesOf(half))
+		case p.over():
+		default:
+			p.fault("%s: %s: the response that had begun did not come to its end as one message", era, what)
+		}
+	}
+}
+
+// takeBytes reads n bytes of a paused stdout.
+func (s *session) takeBytes(n int64) error {
+	ctx, cancel := s.g.timeout(s.g.o.Deadline)
+	defer cancel()
+	return s.h.Take(ctx, n)
+}
+
+// cancelSilent cancels a call and waits for what comes of it all the same, for
+// the whole of the deadline; and cancels what is not there.
+func cancelSilent(p *probe) {
+	if !p.needSlow() {
+		return
+	}
+	type watched struct {
+		*session
+		r       *request
+		orphans int
+	}
+	var all []watched
+	for _, era := range p.eras() {
+		s := p.open(era, era)
+		if s == nil {
+			return
+		}
+		r := p.running(s, p.o.Slow[0], settleTime)
+		if r == nil {
+			return
+		}
+		s.cancel(r)
+		done := s.probe()
+		if p.failed(s.answered(done), "%s: a small request after the cancel", era) {
+			return
+		}
+		w := watched{s, r, len(s.orphans)}
+		s.mayGuess = true
+		s.send(s.cancelFrame([]byte(`"weir-no-such-request"`)))
+		s.send(s.cancelFrame(done.id))
+		s.send(frame(nil, "notifications/cancelled", nil))
+		all = append(all, w)
+	}
+	for _, w := range all {
+		s, era := w.session, w.proto
+		err := s.until(time.Until(w.r.cancelled.Add(p.o.Deadline)), func() bool { return w.r.answer != nil })
+		var ended *endedError
+		if errors.As(err, &ended) {
+			p.fault("%s: after cancels of what is not there: %v", era, err)
+			continue
+		}
+		if p.over() {
+			return
+		}
+		n := len(p.found)
+		p.late(s, w.r, "a call that was cancelled while it ran", false)
+		if len(s.orphans) > w.orphans {
+			p.warn("%s: a cancel of a request that is not there was answered: %s", era, clip(s.orphans[w.orphans].raw))
+		}
+		if len(p.found) == n {
+			p.ok("%s: nothing came for it in %v", era, p.o.Deadline)
+		}
+		p.failed(s.second(), "%s: after it", era)
+	}
+}
+
+// childrenGone looks for what a call has started, after a cancel, at the end
+// of stdin, and when the host has died.
+func childrenGone(p *probe) {
+	if !p.needSlow() {
+		return
+	}
+	if !linux {
+		p.cannot("run it on Linux", "child processes are looked up in /proc, which this system does not have")
+		return
+	}
+	for _, way := range []struct {
+		name, what string
+		do         func(*session, *request)
+	}{
+		{"cancel", "after the cancel", func(s *session, r *request) { s.cancel(r) }},
+		{"eof", "after the end of stdin", func(s *session, _ *request) { s.h.CloseInput() }},
+		{"death", "after the death of the host", func(s *session, _ *request) {
+			s.pump()
+			s.tap.ignore()
+			s.h.Vanish()
+		}},
+	} {
+		s := p.open(way.name, p.usual())
+		if s == nil {
+			return
+		}
+		r, children := p.withChild(s)
+		if r == nil {
+			return
+		}
+		began := time.Now()
+		way.do(s, r)
+		left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(both(list, children)) == 0 })
+		switch {
+		case p.over():
+			return
+		case !ok:
+			p.fault("%v %s these still run: %s", p.o.Deadline, way.what, describe(both(left, children)))
+		default:
+			p.ok("%s %s ended in %v", way.what, describe(children), round(time.Since(began)))
+		}
+	}
+}

@@ -1,0 +1,694 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+// Broken is a tool server in both eras, without any of Weir's code, that does
+// everything right, except for the fault that it is told to have: the gate's
+// tests start it to see each check fail.
+//
+//	echo {text}      returns the text
+//	slow {ms}        waits, or until it is cancelled; then writes "slow stopped" to stderr
+//	spin {ms}        the same, and uses the CPU
+//	child {ms}       the same, in a child process
+//	big {bytes}      returns a text of so many bytes
+//	blocks {n}       returns n text blocks
+//	noisy {bytes}    writes so much to stderr
+//	steps {n}        reports progress n times
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+var faults = make(map[string]bool)
+
+// known are the faults that there are.
+var known = strings.Fields(`
+	mute banner babble chatty-call chatty
+	gbk bom-out crlf two-on-a-line pretty torn blank-out no-version no-code twice-named modern-request
+	text-id twice late-progress shrinking-progress
+	small-ids rounded-ids no-cr blank-exit bom-exit bom-deaf one-read first-line
+	json-exit json-silent request-exit request-answered scanner hoarder lost-method wrong-code
+	echo-version no-legacy discover-exit no-modern any-version
+	eof-drops stays eof-status log-blocks flood-lost busy leaky
+	bad-schema poor-schema tears-large dies-large unbounded cuts-silently cuts-blocks large-error
+	serial serial-write late-error late-result late-step orphan spins-on stops-frame deaf-cancel cancel-exit
+	all`)
+
+const limit = 4 << 20 // bytes of a frame
+
+type envelope struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  *string         `json:"method"`
+	Params  json.RawMessage `json:"params"`
+}
+
+type params struct {
+	Name      string          `json:"name"`
+	Version   string          `json:"protocolVersion"`
+	RequestID json.RawMessage `json:"requestId"`
+	Arguments struct {
+		Text  string `json:"text"`
+		Ms    int    `json:"ms"`
+		Bytes int    `json:"bytes"`
+		N     int    `json:"n"`
+	} `json:"arguments"`
+	Meta struct {
+		Version string          `json:"io.modelcontextprotocol/protocolVersion"`
+		Token   json.RawMessage `json:"progressToken"`
+	} `json:"_meta"`
+}
+
+type object map[string]any
+
+// server is one session.
+type server struct {
+	mu      sync.Mutex // guards all below
+	cond    sync.Cond
+	queue   []*outgoing
+	calls   map[string]context.CancelFunc
+	working sync.WaitGroup
+	written sync.WaitGroup
+	log     chan []byte
+	garbage [][]byte
+}
+
+type outgoing struct {
+	data []byte
+	id   string
+	stop bool // guarded by mu
+}
+
+func main() {
+	fault := flag.String("fault", "", "have this fault, or several, comma-separated")
+	flag.Parse()
+	for f := range strings.SplitSeq(*fault, ",") {
+		ok := f == ""
+		for _, k := range known {
+			ok = ok || f == k
+		}
+		if !ok {
+			fmt.Fprintf(os.Stderr, "broken: there is no fault %q\n", f)
+			os.Exit(2)
+		}
+		faults[f] = true
+	}
+	if faults["all"] {
+		for _, f := range strings.Fields("banner gbk crlf two-on-a-line text-id late-progress") {
+			faults[f] = true
+		}
+	}
+	s := &server{calls: make(map[string]context.CancelFunc), log: make(chan []byte, 64)}
+	s.cond.L = &s.mu
+	go s.write()
+	go func() {
+		for b := range s.log {
+			os.Stderr.Write(b)
+		}
+	}()
+	if faults["banner"] {
+		fmt.Println("Server starting…")
+	}
+	if faults["babble"] {
+		go func() {
+			for {
+				time.Sleep(20 * time.Millisecond)
+				s.raw([]byte("still alive\n"))
+			}
+		}()
+	}
+	if faults["busy"] {
+		go func() {
+			for {
+			}
+		}()
+	}
+	if faults["leaky"] {
+		go func() {
+			for {
+				b := make([]byte, 1<<20)
+				for i := range b {
+					b[i] = 1
+				}
+				s.garbage = append(s.garbage, b)
+				time.Sleep(100 * time.Millisecond)
+			}
+		}()
+	}
+	s.read()
+	if faults["stays"] {
+		time.Sleep(time.Hour)
+	}
+	done := make(chan struct{})
+	go func() { s.working.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(500 * time.Millisecond):
+		s.mu.Lock()
+		for _, cancel := range s.calls {
+			cancel()
+		}
+		s.mu.Unlock()
+		<-done
+	}
+	s.written.Wait()
+	if faults["eof-status"] {
+		os.Exit(3)
+	}
+}
+
+// read takes the lines of stdin.
+func (s *server) read() {
+	switch {
+	case faults["scanner"]:
+		sc := bufio.NewScanner(os.Stdin) // gives up over 64 KiB
+		for sc.Scan() {
+			s.line(sc.Bytes())
+		}
+		if sc.Err() != nil {
+			os.Exit(1)
+		}
+		return
+	case faults["one-read"], faults["first-line"]:
+		buf := make([]byte, 64<<10)
+		for {
+			n, err := os.Stdin.Read(buf) // as if it were one message
+			if n > 0 {
+				one := bytes.TrimSpace(buf[:n])
+				if faults["first-line"] {
+					one, _, _ = bytes.Cut(one, []byte("\n"))
+					s.line(one)
+				} else {
+					for part := range bytes.SplitSeq(one, []byte("\n")) {
+						s.line(part)
+					}
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}
+	r := bufio.NewReaderSize(os.Stdin, 64<<10)
+	if faults["eof-drops"] { // it ends as soon as it sees the end, whatever it has still to do
+		lines, ended := io.Pipe()
+		go func() {
+			io.Copy(ended, os.Stdin)
+			os.Exit(0)
+		}()
+		r = bufio.NewReaderSize(lines, 64<<10)
+	}
+	first := true
+	for {
+		line, over, err := readLine(r)
+		if len(line) > 0 || err == nil {
+			if bom := []byte("\xef\xbb\xbf"); first && bytes.HasPrefix(line, bom) {
+				switch {
+				case faults["bom-exit"]:
+					os.Exit(1)
+				case !faults["bom-deaf"]:
+					line = line[len(bom):]
+				}
+			}
+			first = false
+			switch {
+			case over:
+				s.fail("null", -32600, "the line is over the limit")
+			case faults["bom-deaf"] && bytes.HasPrefix(line, []byte("\xef")):
+			default:
+				s.line(line)
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// readLine reads a line of at most 12 MiB, and skips the rest of a longer one.
+func readLine(r *bufio.Reader) (line []byte, over bool, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		if !over {
+			line = append(line, part...)
+		}
+		if len(line) > 12<<20 && !faults["hoarder"] {
+			line, over = nil, true
+		}
+		if err == nil || err != bufio.ErrBufferFull {
+			return bytes.TrimSuffix(line, []byte("\n")), over || len(line) > 12<<20, err
+		}
+	}
+}
+
+func (s *server) line(line []byte) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		if faults["blank-exit"] {
+			os.Exit(1)
+		}
+		return
+	}
+	if faults["no-cr"] && bytes.HasSuffix(line, []byte("\r")) {
+		return
+	}
+	var e envelope
+	if !json.Valid(line) || bytes.Contains(line, []byte("\xff")) {
+		switch {
+		case faults["json-exit"]:
+			os.Exit(1)
+		case !faults["json-silent"]:
+			s.fail("null", -32700, "not JSON")
+		}
+		return
+	}
+	if err := json.Unmarshal(line, &e); err != nil || e.Version != "2.0" || e.Method == nil {
+		switch {
+		case faults["request-exit"]:
+			os.Exit(1)
+		case faults["request-answered"]:
+			s.answer("null", object{})
+		default:
+			s.fail("null", -32600, "not a request")
+		}
+		return
+	}
+	var p params
+	json.Unmarshal(e.Params, &p)
+	id := string(e.ID)
+	if faults["small-ids"] {
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+			id = strconv.Itoa(int(int32(n)))
+		}
+	}
+	if faults["rounded-ids"] {
+		if n, err := strconv.ParseFloat(id, 64); err == nil {
+			id = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	}
+	if faults["text-id"] && id != "" && id[0] != '"' {
+		id = `"` + id + `"`
+	}
+	if e.ID == nil {
+		if *e.Method == "notifications/cancelled" && !faults["deaf-cancel"] {
+			s.cancel(string(p.RequestID))
+		}
+		return
+	}
+	modern := p.Meta.Version != "" || *e.Method == "server/discover"
+	if modern && !faults["any-version"] && p.Meta.Version != "2026-07-28" {
+		s.send(id, object{"error": object{"code": -32022, "message": "unsupported protocol version",
+			"data": object{"supported": []string{"2026-07-28"}, "requested": p.Meta.Version}}})
+		return
+	}
+	s.request(id, *e.Method, p, modern)
+}
+
+func (s *server) request(id, method string, p params, modern bool) {
+	switch {
+	case faults["mute"]:
+		return
+	case faults["discover-exit"] && method == "server/discover":
+		os.Exit(1)
+	case faults["no-modern"] && modern, faults["no-legacy"] && method == "initialize":
+		s.fail(id, -32601, "no such method: "+method)
+		return
+	}
+	complete := func(o object) object {
+		if modern {
+			o["resultType"] = "complete"
+			o["ttlMs"], o["cacheScope"] = 0, "private"
+		}
+		return o
+	}
+	info := object{"name": "broken", "version": "1"}
+	switch method {
+	case "initialize":
+		version := "2025-11-25"
+		for _, v := range []string{"2024-11-05", "2025-03-26", "2025-06-18"} {
+			if p.Version == v {
+				version = v
+			}
+		}
+		if faults["echo-version"] {
+			version = p.Version
+		}
+		s.answer(id, object{"protocolVersion": version, "capabilities": object{"tools": object{}}, "serverInfo": info})
+	case "server/discover":
+		s.answer(id, complete(object{"supportedVersions": []string{"2026-07-28"}, "capabilities": object{"tools": object{}},
+			"_meta": object{"io.modelcontextprotocol/serverInfo": info}}))
+		if faults["modern-request"] {
+			s.raw([]byte(`{"jsonrpc":"2.0","id":"s1","method":"roots/list"}` + "\n"))
+		}
+	case "ping":
+		s.answer(id, object{})
+		if faults["chatty"] {
+			s.raw([]byte("answered a ping\n"))
+		}
+	case "tools/list":
+		if faults["eof-drops"] {
+			time.Sleep(100 * time.Millisecond)
+		}
+		s.answer(id, complete(object{"tools": tools()}))
+	case "tools/call":
+		s.call(id, p, modern, complete)
+	default:
+		if faults["log-blocks"] {
+			fmt.Fprintln(os.Stderr, strings.Repeat("no such method: "+method+" ", 20))
+		} else {
+			s.say([]byte("no such method: " + method + "\n"))
+		}
+		switch {
+		case faults["lost-method"]:
+		case faults["wrong-code"]:
+			s.fail(id, -32000, "no such method: "+method)
+		default:
+			s.fail(id, -32601, "no such method: "+method)
+		}
+	}
+}
+
+func tools() []object {
+	number := object{"type": "integer"}
+	schema := func(name string, of object) object {
+		return object{"type": "object", "properties": object{name: of}, "additionalProperties": false}
+	}
+	tool := func(name, text, member string, of object) object {
+		return object{"name": name, "description": text, "inputSchema": schema(member, of)}
+	}
+	list := []object{
+		tool("echo", "Returns the text.", "text", object{"type": "string", "description": "The text."}),
+		tool("slow", "Waits.", "ms", number), tool("spin", "Computes.", "ms", number), tool("child", "Runs a child.", "ms", number),
+		tool("big", "Returns a text.", "bytes", number), tool("blocks", "Returns blocks.", "n", number),
+		tool("noisy", "Writes to stderr.", "bytes", number), tool("steps", "Reports progress.", "n", number),
+	}
+	for _, t := range list {
+		for _, p := range t["inputSchema"].(object)["properties"].(object) {
+			p.(object)["description"] = "How much."
+		}
+	}
+	if faults["bad-schema"] {
+		list[0]["inputSchema"] = object{"type": "object", "anyOf": []object{{"required": []string{"text"}}}, "properties": object{}}
+	}
+	if faults["poor-schema"] {
+		delete(list[0], "description")
+	}
+	return list
+}
+
+// call runs a tool beside the others.
+func (s *server) call(id string, p params, modern bool, complete func(object) object) {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.mu.Lock()
+	s.calls[id] = cancel
+	s.mu.Unlock()
+	s.working.Add(1)
+	run := func() {
+		defer s.working.Done()
+		res, ok := s.run(ctx, id, p)
+		gone := ctx.Err() != nil
+		s.mu.Lock()
+		delete(s.calls, id)
+		s.mu.Unlock()
+		cancel()
+		switch {
+		case gone && faults["late-error"]:
+			s.fail(id, -32603, "cancelled")
+		case gone && !faults["late-result"]:
+		case !ok:
+			s.fail(id, -32602, "no such tool: "+p.Name)
+		default:
+			s.answer(id, complete(res))
+			if faults["late-progress"] && p.Meta.Token != nil && p.Name != "big" {
+				s.step(p, 100)
+			}
+		}
+	}
+	if faults["serial"] {
+		run()
+		return
+	}
+	go run()
+}
+
+func (s *server) step(p params, n int) {
+	if p.Meta.Token != nil {
+		b, _ := json.Marshal(object{"progressToken": p.Meta.Token, "progress": n})
+		s.raw([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` + string(b) + "}\n"))
+	}
+}
+
+func (s *server) run(ctx context.Context, id string, p params) (res object, ok bool) {
+	text := func(t string) (object, bool) {
+		return object{"content": []object{{"type": "text", "text": t}}}, true
+	}
+	a := p.Arguments
+	if faults["chatty-call"] {
+		s.raw([]byte("calling " + p.Name + "\n"))
+	}
+	switch p.Name {
+	case "echo":
+		if faults["cuts-silently"] {
+			a.Text = a.Text[:min(len(a.Text), 64<<10)]
+		}
+		return text(a.Text)
+	case "slow", "spin", "child":
+		until := time.NewTimer(time.Duration(a.Ms) * time.Millisecond)
+		defer until.Stop()
+		done := ctx.Done()
+		if faults["late-result"] {
+			done = nil
+		}
+		var cmd *exec.Cmd
+		if p.Name == "child" {
+			cmd = exec.Command("sleep", strconv.Itoa(1+a.Ms/1000))
+			if cmd.Start() == nil && !faults["orphan"] {
+				defer cmd.Wait()
+				defer cmd.Process.Kill()
+			}
+		}
+		for p.Name == "spin" && ctx.Err() == nil {
+			select {
+			case <-until.C:
+				return text("done")
+			default:
+			}
+		}
+		if p.Name == "spin" && faults["spins-on"] {
+			for {
+				_ = ctx.Err()
+			}
+		}
+		select {
+		case <-until.C:
+		case <-done:
+		}
+		if ctx.Err() != nil {
+			s.say([]byte("slow stopped\n"))
+			if faults["late-step"] {
+				s.step(p, 1)
+			}
+		}
+		return text("done")
+	case "big":
+		n := a.Bytes
+		switch {
+		case faults["cuts-silently"]:
+			n = min(n, 64<<10)
+		case faults["unbounded"], faults["tears-large"]:
+		case n > limit-200 && faults["dies-large"]:
+			os.Exit(1)
+		case n > limit-200 && faults["large-error"]:
+			return object{"content": []object{{"type": "text", "text": "too large: " + strings.Repeat("x", n)}}, "isError": true}, true
+		case n > limit-200:
+			return object{"content": []object{{"type": "text", "text": fmt.Sprintf("the result of %d bytes is over the limit", n)}}, "isError": true}, true
+		}
+		return text(strings.Repeat("x", n))
+	case "blocks":
+		if faults["cuts-blocks"] {
+			a.N = min(a.N, 1000)
+		}
+		list := []object{}
+		for i := range a.N {
+			list = append(list, object{"type": "text", "text": strconv.Itoa(i)})
+		}
+		return object{"content": list}, true
+	case "noisy":
+		line := []byte(strings.Repeat("n", 1023) + "\n")
+		for n := 0; n < a.Bytes; n += len(line) {
+			if faults["log-blocks"] {
+				os.Stderr.Write(line)
+			} else {
+				select {
+				case s.log <- line:
+				case <-time.After(100 * time.Millisecond): // nobody reads it
+					n = a.Bytes
+				}
+			}
+		}
+		if faults["flood-lost"] && a.Bytes > 1<<20 {
+			os.Exit(1)
+		}
+		return text("written")
+	case "steps":
+		for i := range a.N {
+			if faults["shrinking-progress"] {
+				i = a.N - i
+			}
+			s.step(p, i+1)
+		}
+		return text("reported")
+	}
+	return nil, false
+}
+
+// say writes to stderr unless that would block.
+func (s *server) say(b []byte) {
+	select {
+	case s.log <- b:
+	default:
+	}
+}
+
+func (s *server) cancel(id string) {
+	if faults["text-id"] && id != "" && id[0] != '"' {
+		id = `"` + id + `"`
+	}
+	s.mu.Lock()
+	cancel := s.calls[id]
+	for _, o := range s.queue {
+		o.stop = o.stop || o.id == id
+	}
+	s.mu.Unlock()
+	switch {
+	case cancel != nil:
+		cancel()
+	case faults["cancel-exit"]:
+		os.Exit(1)
+	}
+}
+
+func (s *server) answer(id string, res object) { s.send(id, object{"result": res}) }
+
+func (s *server) fail(id string, code int, text string) {
+	e := object{"code": code, "message": text}
+	if faults["no-code"] {
+		delete(e, "code")
+	}
+	s.send(id, object{"error": e})
+}
+
+// send encodes a response, with the faults of the frame.
+func (s *server) send(id string, o object) {
+	b := encode(o)
+	head := `{"jsonrpc":"2.0","id":` + id + `,`
+	if faults["no-version"] {
+		head = `{"id":` + id + `,`
+	}
+	if faults["twice-named"] {
+		head = `{"jsonrpc":"2.0","jsonrpc":"2.0","id":` + id + `,`
+	}
+	frame := append([]byte(head), b[1:]...)
+	if faults["gbk"] {
+		frame = append(frame[:len(frame)-1], ",\"name\":\"\xba\xba\xd7\xd6\"}"...)
+	}
+	if len(frame) > limit && !faults["unbounded"] && !faults["tears-large"] && !faults["large-error"] && o["result"] != nil {
+		if faults["dies-large"] {
+			os.Exit(1)
+		}
+		s.fail(id, -32603, fmt.Sprintf("the response of %d bytes is over the limit of %d", len(frame), limit))
+		return
+	}
+	switch {
+	case faults["two-on-a-line"]:
+		frame = append(frame, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`...)
+	case faults["pretty"]:
+		var out bytes.Buffer
+		json.Indent(&out, frame, "", "  ")
+		frame = out.Bytes()
+	case faults["torn"] && len(frame) > 200:
+		frame = append(append(append([]byte{}, frame[:100]...), '\n'), frame[100:]...)
+		frame = append(frame[:101], append([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`+"\n"), frame[101:]...)...)
+	case faults["tears-large"] && len(frame) > 1<<20:
+		frame = frame[:1<<20]
+	}
+	if faults["bom-out"] {
+		frame = append([]byte("\xef\xbb\xbf"), frame...)
+	}
+	if faults["crlf"] {
+		frame = append(frame, '\r')
+	}
+	frame = append(frame, '\n')
+	if faults["blank-out"] {
+		frame = append(frame, '\n')
+	}
+	if faults["twice"] {
+		frame = append(frame, frame...)
+	}
+	if faults["serial-write"] {
+		os.Stdout.Write(frame) // by the reader itself, or holding up every call
+		return
+	}
+	s.put(&outgoing{data: frame, id: id})
+}
+
+func encode(o object) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.Encode(o)
+	return bytes.TrimSpace(b.Bytes())
+}
+
+func (s *server) raw(b []byte) { s.put(&outgoing{data: b}) }
+
+func (s *server) put(o *outgoing) {
+	s.written.Add(1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.queue = append(s.queue, o)
+	s.cond.Signal()
+}
+
+// write writes the frames, in order; with one fault it heeds a cancel in the
+// middle of one.
+func (s *server) write() {
+	for {
+		s.mu.Lock()
+		for len(s.queue) == 0 {
+			s.cond.Wait()
+		}
+		o := s.queue[0]
+		s.mu.Unlock()
+		var err error
+		for data := o.data; len(data) > 0 && err == nil; {
+			var n int
+			n, err = os.Stdout.Write(data[:min(len(data), 16<<10)])
+			data = data[n:]
+			s.mu.Lock()
+			stop := o.stop && faults["stops-frame"]
+			s.mu.Unlock()
+			if stop {
+				break
+			}
+		}
+		s.mu.Lock()
+		s.queue = s.queue[1:]
+		s.mu.Unlock()
+		s.written.Done()
+		if err != nil && !faults["stays"] {
+			os.Exit(1)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// markName is the variable that marks the processes of a session: a child
+// inherits it, also one that has left its parent and its group.
+const markName = "WEIR_GATE_SESSION"
+
+// tree is the processes of one session.
+type tree struct {
+	root  int
+	since uint64 // when the root began
+	mark  string
+
+	before map[int]bool // ids of the processes that were there before the root
+}
+
+// process is one of them, at one moment.
+type process struct {
+	pid    int
+	parent int
+	start  uint64        // tells it from a later one with the same id
+	name   string        // of the program, as the system has it
+	cpu    time.Duration // user and system
+	rss    int64         // bytes
+	dead   bool          // ended, and not yet reaped
+}
+
+func (p process) String() string { return fmt.Sprintf("%s (process %d)", p.name, p.pid) }
+
+// snapshot lists the ids of the processes there are: before a server starts,
+// all that are not its own.
+func snapshot() map[int]bool {
+	ids := make(map[int]bool)
+	for _, pid := range pids() {
+		ids[pid] = true
+	}
+	return ids
+}
+
+// began takes note of when the server began, which tells it from a later
+// process with its id.
+func (t *tree) began() {
+	p, _ := stat(t.root)
+	t.since = p.start
+}
+
+// all lists the processes of the tree: the descendants of the server, and
+// whatever bears the mark of the session.
+func (t *tree) all() []process {
+	var list []process
+	for _, pid := range pids() {
+		if t.before[pid] {
+			continue
+		}
+		if p, ok := stat(pid); ok {
+			list = append(list, p)
+		}
+	}
+	ours := make(map[int]bool)
+	for _, p := range list {
+		if p.pid == t.root && p.start == t.since {
+			ours[p.pid] = true
+		}
+	}
+	for again := true; again; {
+		again = false
+		for _, p := range list {
+			if !ours[p.pid] && ours[p.parent] {
+				ours[p.pid], again = true, true
+			}
+		}
+	}
+	mark := markName + "=" + t.mark + "\x00"
+	out := list[:0]
+	for _, p := range list {
+		if ours[p.pid] || p.start >= t.since && marked(p.pid, mark) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// children are the processes of the tree that run, without the server itself.
+func (t *tree) children() []process {
+	return slices.DeleteFunc(t.all(), func(p process) bool { return p.pid == t.root || p.dead })
+}
+
+// usage is the CPU time and the memory of the whole tree.
+func (t *tree) usage() (cpu time.Duration, rss int64) {
+	for _, p := range t.all() {
+		cpu += p.cpu
+		rss += p.rss
+	}
+	return cpu, rss
+}
+
+// without are the processes of list that are not in old.
+func without(list, old []process) []process {
+	return slices.DeleteFunc(slices.Clone(list), func(p process) bool {
+		return slices.ContainsFunc(old, func(o process) bool { return o.pid == p.pid && o.start == p.start })
+	})
+}
+
+// both are the processes of list that are in old too.
+func both(list, old []process) []process {
+	return slices.DeleteFunc(slices.Clone(list), func(p process) bool {
+		return !slices.ContainsFunc(old, func(o process) bool { return o.pid == p.pid && o.start == p.start })
+	})
+}
+
+func describe(list []process) string {
+	const most = 5
+	var names []string
+	for _, p := range list[:min(len(list), most)] {
+		names = append(names, p.String())
+	}
+	if len(list) > most {
+		names = append(names, fmt.Sprintf("and %d more", len(list)-most))
+	}
+	return strings.Join(names, ", ")
+}
+
+// awaitProcesses looks at the tree again and again until cond, or the end of
+// d: nobody tells when a process that is not ours begins or ends.
+func (s *session) awaitProcesses(d time.Duration, cond func([]process) bool) (list []process, ok bool) {
+	for end := time.Now().Add(d); ; {
+		list = s.tree.children()
+		if cond(list) {
+			return list, true
+		}
+		if time.Now().After(end) || s.g.ctx.Err() != nil {
+			return list, false
+		}
+		s.within(20*time.Millisecond, nil)
+	}
+}
