@@ -60,16 +60,22 @@ type Cmd struct {
 	// DefaultStdout and DefaultStderr.
 	Stdout, Stderr Preview
 
-	// Sink receives everything that the child writes, both streams in the
-	// order in which they are read and with Redact applied, one Write at a
-	// time. The child waits while a Write blocks. After an error, which is
+	// Sink receives everything that the child writes, both streams with Redact
+	// applied, one Write at a time. It gets a line when that is whole, so that
+	// no line stands in one of the other stream: the unfinished line of each
+	// stream is held back, up to MaxLine bytes of it, and a longer one is
+	// passed on as it comes. The order between the streams is that in which
+	// lines were read, which need not be that in which they were written. A last
+	// line without line feed comes when its stream has ended. The child waits while a Write blocks. After an error, which is
 	// Output.SinkErr, it receives nothing more and the child goes on; after a
 	// panic too, which becomes one of Run when the tree is gone.
 	//
 	// If it has a method Keep() (how string, err error), as *artifact.Writer of
 	// package result/artifact has, that is called when everything is written and
-	// the previews do not hold it, or it is more than 16 KiB; how, which tells a
-	// model how to read it, is Output.Full. Nil means none.
+	// the previews do not hold it, or it is more than 5 KiB; how, which tells a
+	// model how to read it, is Output.Full. Lines and Records, which return no
+	// Output, do not call it: who wants to keep what they have yielded commits
+	// the writer after the loop. Nil means none.
 	Sink io.Writer
 
 	// Redact are secrets that must not be seen. In the streams, in what Sink

@@ -91,9 +91,9 @@ func TestMemory(t *testing.T) {
 		t.Skip("the race detector's own memory is counted too")
 	}
 	out := run(t, t.Context(), child(t, "memory"))
-	var kib int
-	if _, err := fmt.Sscan(out.Stdout.Head, &kib); err != nil || kib > 2<<10 {
-		t.Errorf("1 GiB raised the peak by %d KiB: %v, %s", kib, err, out)
+	var kib, size int
+	if _, err := fmt.Sscan(out.Stdout.Head, &kib, &size); err != nil || kib > 2<<10 || size != 1<<30 {
+		t.Errorf("%d bytes raised the peak by %d KiB: %v, %s", size, kib, err, out)
 	}
 	t.Logf("1 GiB raised the peak by %d KiB", kib)
 }

@@ -50,7 +50,13 @@ func (e *ExitError) Error() string { return "exec: " + e.Output.summary() + e.Ou
 // Leaving the loop ends the process tree and waits for it, as for [Run]. A
 // loop that is not left gets all lines and then, unless the child exited with
 // status 0 by itself, one error with a zero Line: an [*ExitError], or the error
-// that Run would return.
+// that Run would return. So a status other than 0, which is data for Run, is an
+// error here: that of a grep without a match, too.
+//
+// Cmd.Sink receives what is read of both streams, also while the body of the
+// loop has left it, and is never told to keep it, since nobody would get what
+// it says: an artifact's writer is committed by the caller, or dropped. Once
+// the loop was left, what the sink has is only the beginning.
 func Lines(ctx context.Context, cmd Cmd) iter.Seq2[Line, error] {
 	return split(ctx, cmd, capture.Splitter{})
 }

@@ -8,6 +8,7 @@ package exec_test
 import (
 	"context"
 	"errors"
+	"iter"
 	"strconv"
 	"strings"
 	"testing"
@@ -175,5 +176,34 @@ func TestLinesCancel(t *testing.T) {
 	var exit *exec.ExitError
 	if !errors.As(last, &exit) || exit.Output.End != exec.Cancelled || exit.Output.Cause != "enough" {
 		t.Errorf("%v", last)
+	}
+}
+
+// TestLinesSink holds that a loop over lines, to its end or not, lets its sink
+// have what it reads, and does not have it kept for nobody.
+func TestLinesSink(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		left bool
+		loop func(context.Context, exec.Cmd) iter.Seq2[exec.Line, error]
+	}{
+		{"lines", false, exec.Lines},
+		{"lines, left", true, exec.Lines},
+		{"records", false, func(ctx context.Context, cmd exec.Cmd) iter.Seq2[exec.Line, error] { return exec.Records(ctx, cmd, 0) }},
+	} {
+		s := &keeper{}
+		cmd := child(t, "write", "300000", "0")
+		cmd.Sink = s
+		for _, err := range tt.loop(t.Context(), cmd) {
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+			if tt.left {
+				break
+			}
+		}
+		if s.kept != 0 || s.bytes == 0 || !tt.left && s.bytes != 300_000 {
+			t.Errorf("%s: kept %d times, %d bytes", tt.name, s.kept, s.bytes)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-mcp/weir/internal/quote"
 	"github.com/weir-mcp/weir/result"
 )
 
@@ -28,7 +29,7 @@ func TestString(t *testing.T) {
 		{"failed", Output{End: Exited, ExitCode: 2, Stderr: stream("bad\n")}, "[git exited with status 2]\n[standard error]\nbad"},
 		{"both", Output{End: Exited, Stdout: stream("out"), Stderr: stream("warning\n")}, "out\n[standard error]\nwarning"},
 		{"cut", Output{End: Exited, Stdout: cut}, "first\n\n[… 12,334 of 12,345 bytes left out here …]\nlast\n[12,345 bytes, 700 lines in all]"},
-		{"kept", Output{End: Exited, Stdout: cut, Full: "Ask for a7."}, "first\n\n[… 12,334 of 12,345 bytes left out here; the output is kept: Ask for a7 …]\nlast\n[12,345 bytes, 700 lines in all]"},
+		{"kept", Output{End: Exited, Stdout: cut, Full: "Ask for a7."}, "first\n\n[… 12,334 of 12,345 bytes left out here; to see more, ask for a7 …]\nlast\n[12,345 bytes, 700 lines in all]"},
 		{"signal", Output{End: Signalled, ExitCode: -1, Signal: "SIGSEGV"}, "[git was ended by SIGSEGV]\n[no output]"},
 		{"timed out", Output{End: TimedOut, ExitCode: -1, Signal: "SIGTERM", Elapsed: 1234567 * time.Microsecond, Cause: "the time limit of 1s was over", Stdout: stream("step 1\n")},
 			"[git was stopped after 1.23s: the time limit of 1s was over]\nstep 1"},
@@ -37,7 +38,12 @@ func TestString(t *testing.T) {
 		{"held and ended", Output{End: PipesHeld, Stdout: stream("hi\n")}, "[git exited with status 0; a process that it had left behind held its output open, and was ended]\nhi"},
 		{"held", Output{End: PipesHeld, Stdout: Stream{Head: "hi\n", Bytes: 3, SoFar: true}, Survivors: []Survivor{{42, "sleep"}, {43, "cat"}}},
 			"[git exited with status 0; still running: sleep (pid 42), cat (pid 43)]\nhi\n[this is the output so far; another process still holds it open]"},
-		{"invalid", Output{End: Exited, Stdout: Stream{Head: "\uFFFD", Bytes: 1, Invalid: true}}, "\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
+		{"invalid", Output{End: Exited, Stdout: Stream{Head: "one of many \uFFFD", Bytes: 13, Invalid: true}}, "one of many \uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
+		{"zero bytes", Output{End: Exited, Stdout: stream("\x7fELF\x00\x1b[2J\a"), Stderr: stream("warning\n")}, "[10 bytes of binary output, not shown]\n[standard error]\nwarning"},
+		{"zero bytes in the tail", Output{End: Exited, Stdout: Stream{Head: "a\n", Tail: "\x00", Bytes: 12345, Lines: 7, Dropped: 12342, Truncated: true}, Full: "Ask for a7."}, "[12,345 bytes of binary output, not shown; to see it, ask for a7]"},
+		{"much replaced", Output{End: Exited, Stderr: Stream{Head: "12345678\uFFFD", Bytes: 9, Invalid: true, SoFar: true}}, "[standard error]\n[9 bytes of binary output, not shown; this is the output so far; another process still holds it open]"},
+		{"a tenth replaced", Output{End: Exited, Stdout: Stream{Head: "123456789\uFFFD", Bytes: 10, Invalid: true}}, "123456789\uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
+		{"replaced by somebody else", Output{End: Exited, Stdout: stream("\uFFFD\uFFFD\n")}, "\uFFFD\uFFFD"},
 		{"unknown", Output{End: Exited, ExitCode: -1}, "[git ended, and how is not known]\n[no output]"},
 	} {
 		tt.out.Name = "git"
@@ -47,18 +53,22 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestFit holds that the JSON form of any output fits its limit, whatever the
+// TestFit holds that both forms of any output fit its limit, whatever the
 // text is made of, and says what it has lost.
 func TestFit(t *testing.T) {
-	for _, text := range []string{"x", "\x00", "汉", "\"", "a line\n"} {
+	const full = `read it with read_artifact {"handle":"uec47m4k5yhprfywenfhys32zylxjiaa"}, and "line", "tail", "offset" or "pattern" for a part (only the first 67,108,864 of 107,374,182,400 bytes are kept)`
+	for _, text := range []string{"x", "\x00", "\x01", "汉", "\"", "a line\n"} {
 		for _, size := range []int{0, 100, 1000, 5000, 24 << 10} {
 			for _, limit := range []int{1 << 10, 4 << 10, 32 << 10} {
 				s := Stream{Head: strings.Repeat(text, size/len(text)), Bytes: math.MaxInt64, Lines: math.MaxInt64, Invalid: true, SoFar: true}
 				cut := s
 				cut.Tail, cut.Truncated, cut.Dropped = strings.Repeat(text, size/len(text)/3), true, math.MaxInt64/2
 				for _, streams := range [][2]Stream{{s, s}, {s, {}}, {{}, s}, {cut, s}, {s, cut}} {
-					o := Output{End: OutputLimit, ExitCode: math.MinInt32, Signal: "SIGTERM", Cause: "because", Stdout: streams[0], Stderr: streams[1],
+					o := Output{End: OutputLimit, ExitCode: math.MinInt32, Signal: "SIGTERM", Cause: "because", Stdout: streams[0], Stderr: streams[1], Name: "git",
 						Survivors: []Survivor{{1 << 30, "sleep"}}, Elapsed: math.MaxInt64, CPU: math.MaxInt64, PeakMemory: math.MaxInt64}
+					if limit > 1<<10 {
+						o.Full = full
+					}
 					f := o.fit(limit)
 					v, err := result.Marshal(t.Context(), f, 1<<20)
 					if err != nil {
@@ -66,6 +76,9 @@ func TestFit(t *testing.T) {
 					}
 					if len(v) > limit {
 						t.Fatalf("%q × %d: %d bytes, limit %d", text, size, len(v), limit)
+					}
+					if n := quote.Len(f.String()); n > limit && limit > 1<<10 {
+						t.Fatalf("%q × %d: the text has %d bytes, limit %d", text, size, n, limit)
 					}
 					all, err := result.Marshal(t.Context(), &o, 1<<20)
 					if err != nil {
@@ -97,5 +110,23 @@ func TestExitErrorText(t *testing.T) {
 	}
 	if errors.Unwrap(err) != nil {
 		t.Error("wraps something")
+	}
+	err.Output.Stderr = Stream{Head: "\x00\x1b[2J", Bytes: 5}
+	if got, want := err.Error(), "exec: sh exited with status 1\n[5 bytes of binary output, not shown]"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestBinaryCut holds that a binary stream is not shown because the zero byte
+// in it was cut out, and that the JSON form is as that of others.
+func TestBinaryCut(t *testing.T) {
+	text := strings.Repeat("x", 4000) + "\x00" + strings.Repeat("y", 8000)
+	out := Output{End: Exited, Name: "cat", Stdout: Stream{Head: text, Bytes: int64(len(text))}}
+	r := out.Result(result.Budget{Bytes: 2000})
+	if got := r.Content[0].(result.TextContent).Text; got != "[12,001 bytes of binary output, not shown]" {
+		t.Errorf("%.100q", got)
+	}
+	if s := r.Structured.(*Output).Stdout; !s.Truncated || !strings.HasPrefix(s.Head, "xxx") || strings.Contains(s.Text(), "\x00") {
+		t.Errorf("%.100q", s.Head)
 	}
 }

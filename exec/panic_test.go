@@ -17,6 +17,12 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
+// A badKeeper is a Sink whose Keep panics.
+type badKeeper struct{ boom error }
+
+func (badKeeper) Write(p []byte) (int, error)     { return len(p), nil }
+func (b badKeeper) Keep() (how string, err error) { panic(b.boom) }
+
 // TestPanics holds that a panic in a Sink or a Reader, which is on a goroutine
 // where nobody could recover from it, is one of the caller's, after the child
 // has run to its end.
@@ -43,6 +49,11 @@ func TestPanics(t *testing.T) {
 			}
 			t.Errorf("%d lines and no panic", n)
 			return nil
+		},
+		"keep": func() *exec.Output {
+			cmd := child(t, "write", "1000000", "0")
+			cmd.Sink = badKeeper{boom}
+			return run(t, t.Context(), cmd)
 		},
 		"lines that are left": func() *exec.Output {
 			cmd := child(t, "endless")

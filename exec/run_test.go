@@ -212,6 +212,19 @@ func TestSink(t *testing.T) {
 	if out := run(t, t.Context(), cmd); sink.Len() != 300_000 || out.SinkErr != nil {
 		t.Errorf("%d bytes, %v", sink.Len(), out.SinkErr)
 	}
+	// Lines of the two streams do not stand in one another.
+	sink.Reset()
+	cmd = exec.Shell(`i=0; while [ $i -lt 300 ]; do printf "out "; echo err >&2; printf "put\n"; i=$((i+1)); done`)
+	cmd.Sink = &sink
+	out := run(t, t.Context(), cmd)
+	count := make(map[string]int)
+	for line := range strings.Lines(sink.String()) {
+		count[line]++
+	}
+	if count["out put\n"] != 300 || count["err\n"] != 300 || len(count) != 2 {
+		t.Errorf("mixed: %v, %v", count, out.SinkErr)
+	}
+	cmd = child(t, "write", "300000", "0")
 	full := errors.New("full")
 	writes := 0
 	cmd.Sink = writerFunc(func(p []byte) (int, error) { writes++; return 0, full })
@@ -242,7 +255,8 @@ func TestSinkKeeps(t *testing.T) {
 		kept  int
 	}{
 		{"little", "1000", nil, "", 0},
-		{"more than a result may hold", "20000", nil, "ask", 1},
+		{"less than any result holds", "5120", nil, "", 0},
+		{"more than a result of escapes may hold", "5184", nil, "ask", 1},
 		{"truncated", "300000", nil, "ask", 1},
 		{"failed", "300000", full, "", 0},
 	} {
@@ -253,21 +267,23 @@ func TestSinkKeeps(t *testing.T) {
 		if out.Full != tt.full || s.kept != tt.kept || out.SinkErr != tt.fail {
 			t.Errorf("%s: %q, kept %d times, %v", tt.name, out.Full, s.kept, out.SinkErr)
 		}
-		if got := strings.Contains(out.String(), "; the output is kept: ask …]"); got != (tt.full != "" && out.Stdout.Truncated) {
+		if got := strings.Contains(out.String(), "; to see more, ask …]"); got != (tt.full != "" && out.Stdout.Truncated) {
 			t.Errorf("%s: %s", tt.name, out)
 		}
 	}
 }
 
 type keeper struct {
-	fail error
-	kept int
+	fail  error
+	kept  int
+	bytes int
 }
 
 func (k *keeper) Write(p []byte) (int, error) {
 	if k.fail != nil {
 		return 0, k.fail
 	}
+	k.bytes += len(p)
 	return len(p), nil
 }
 

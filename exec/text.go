@@ -23,15 +23,20 @@ func (s *Stream) text(full string) string {
 		return s.Head
 	}
 	if full != "" {
-		full = "; the output is kept: " + strings.TrimSuffix(full, ".")
+		full = "; to see more, " + clause(full)
 	}
 	return s.Head + fmt.Sprintf("\n[… %s of %s bytes left out here%s …]\n", comma(s.Dropped), comma(s.Bytes), full) + s.Tail
 }
 
 // String returns the output as a person, or a model, reads it: how the child
 // ended, unless that was with status 0 and there is output, then standard
-// output, then standard error under a line of its own.
-func (o *Output) String() string {
+// output, then standard error under a line of its own. Of a stream that is
+// binary, which a zero byte or more than a tenth of other bytes that are not
+// UTF-8 show, it only says so, in one line.
+func (o *Output) String() string { return o.text(o.Stdout.binary(), o.Stderr.binary()) }
+
+// text is String where it is known which streams are binary.
+func (o *Output) text(outBinary, errBinary bool) string {
 	var b strings.Builder
 	if !o.Success() || o.End == PipesHeld || len(o.Survivors) > 0 || o.MayRun != "" || o.Stdout.Bytes+o.Stderr.Bytes == 0 {
 		b.WriteString("[" + o.summary() + "]\n")
@@ -39,7 +44,11 @@ func (o *Output) String() string {
 	if o.Stdout.Bytes == 0 && o.Stderr.Bytes == 0 {
 		b.WriteString("[no output]\n")
 	}
-	block := func(s *Stream) {
+	block := func(s *Stream, binary bool) {
+		if binary {
+			b.WriteString("[" + s.described(o.Full) + "]\n")
+			return
+		}
 		text := s.text(o.Full)
 		b.WriteString(text)
 		if text != "" && !strings.HasSuffix(text, "\n") {
@@ -49,10 +58,10 @@ func (o *Output) String() string {
 			b.WriteString("[" + note + "]\n")
 		}
 	}
-	block(&o.Stdout)
+	block(&o.Stdout, outBinary)
 	if o.Stderr.Bytes > 0 {
 		b.WriteString("[standard error]\n")
-		block(&o.Stderr)
+		block(&o.Stderr, errBinary)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -67,9 +76,40 @@ func (s *Stream) note() string {
 		notes = append(notes, "bytes that are not UTF-8 are shown as \uFFFD")
 	}
 	if s.SoFar {
-		notes = append(notes, "this is the output so far; another process still holds it open")
+		notes = append(notes, soFar)
 	}
 	return strings.Join(notes, "; ")
+}
+
+const soFar = "this is the output so far; another process still holds it open"
+
+// binary tells by what was kept of a stream whether it is not text, as an
+// artifact's store does by its first bytes.
+func (s *Stream) binary() bool {
+	const replaced = "\uFFFD"
+	bytes, invalid := 0, 0
+	for _, text := range []string{s.Head, s.Tail} {
+		if strings.IndexByte(text, 0) >= 0 {
+			return true
+		}
+		n := strings.Count(text, replaced)
+		invalid += n
+		bytes += len(text) - n*(len(replaced)-1) // each stands for one byte
+	}
+	return s.Invalid && invalid*10 > bytes
+}
+
+// described is what stands for a stream that is binary. It is not longer than
+// what text and note say beside the bytes of one that is truncated.
+func (s *Stream) described(full string) string {
+	text := comma(s.Bytes) + " bytes of binary output, not shown"
+	if full != "" {
+		text += "; to see it, " + clause(full)
+	}
+	if s.SoFar {
+		text += "; " + soFar
+	}
+	return text
 }
 
 // summary says in one sentence how the child ended.
@@ -135,6 +175,9 @@ func (o *Output) lastWords() string {
 	if text == "" {
 		return ""
 	}
+	if o.Stderr.binary() {
+		return "\n[" + o.Stderr.described("") + "]"
+	}
 	const limit = 500
 	if len(text) > limit {
 		text = "…" + quote.CutTail(text, limit)
@@ -150,13 +193,13 @@ func (o *Output) Result(b result.Budget) result.Result {
 	b = b.WithDefaults(result.Budget{})
 	fitted := o.fit(b.Bytes)
 	return result.Result{
-		Content:    []result.Content{result.TextContent{Text: fitted.String()}},
+		Content:    []result.Content{result.TextContent{Text: fitted.text(o.Stdout.binary(), o.Stderr.binary())}},
 		Structured: fitted,
 	}
 }
 
-// fit returns o with its streams cut so that its JSON form takes at most so
-// many bytes: o itself when it does already. What is taken away is the middle,
+// fit returns o with its streams cut so that each of its forms takes at most so
+// many bytes, as encoded: o itself when it does already. What is taken away is the middle,
 // of the longer stream first, and counts as dropped. Below some 1,000 bytes it
 // does what it can.
 func (o *Output) fit(limit int) *Output {
@@ -165,6 +208,7 @@ func (o *Output) fit(limit int) *Output {
 	for _, s := range o.Survivors {
 		room -= inner(s.Name) + len(`{"pid":1234567890,"name":""},`)
 	}
+	room = min(room, limit-o.around())
 	outSize, errSize := o.Stdout.size(), o.Stderr.size()
 	if outSize+errSize <= room {
 		return o
@@ -175,6 +219,16 @@ func (o *Output) fit(limit int) *Output {
 	f.Stdout = o.Stdout.fit(room - errRoom)
 	f.Stderr = o.Stderr.fit(errRoom)
 	return &f
+}
+
+// around is how many bytes String has at most, as encoded, beside the texts of
+// the streams: it says twice how to read the rest when both are cut.
+func (o *Output) around() int {
+	bare := *o
+	for _, s := range []*Stream{&bare.Stdout, &bare.Stderr} {
+		s.Head, s.Tail, s.Truncated, s.Dropped = "", "", true, s.Bytes
+	}
+	return quote.Len(bare.String()) + 2*len(`\n`)
 }
 
 func (s *Stream) size() int { return inner(s.Head) + inner(s.Tail) }
@@ -202,6 +256,14 @@ func (s Stream) fit(limit int) Stream {
 	s.Head, s.Tail, s.Truncated = head, tail, true
 	s.Dropped += int64(had - len(head) - len(tail))
 	return s
+}
+
+// clause is a sentence such as Output.Full as the end of another one.
+func clause(s string) string {
+	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && 'a' <= s[1] && s[1] <= 'z' {
+		s = strings.ToLower(s[:1]) + s[1:]
+	}
+	return strings.TrimSuffix(s, ".")
 }
 
 // inner is the length of s inside a JSON string.

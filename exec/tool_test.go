@@ -42,7 +42,8 @@ func TestTool(t *testing.T) {
 		{"echo hi", "hi", 0, false},
 		{"echo bad >&2; exit 3", "[sh exited with status 3]\n[standard error]\nbad", 3, false},
 		{"seq 1 100000; seq 1 100000 >&2", "", 0, true},
-		{"head -c 1000000 /dev/zero", "", 0, true},
+		{`head -c 1000000 /dev/zero | tr "\\0" "\\1"`, "", 0, true},
+		{"head -c 4096 /dev/zero", "[4,096 bytes of binary output, not shown]", 0, false},
 		{"kill -9 $$", "[sh was ended by SIGKILL]\n[no output]", -1, false},
 	} {
 		res, err := tools.Call(t.Context(), "sh", line{tt.line})
@@ -71,6 +72,15 @@ func TestTool(t *testing.T) {
 		}
 		if tt.truncated && (len(v) < result.DefaultBytes*2/3 || !strings.Contains(text, "left out")) {
 			t.Errorf("%s: %d bytes, and %.200q", tt.line, len(v), text)
+		}
+	}
+	// Whatever a result of the default budget has no room for was kept.
+	for _, size := range []string{"5000", "5120", "5500", "16000", "20000", "40000"} {
+		cmd := exec.Shell("head -c " + size + ` /dev/zero | tr "\\0" "\\1"`)
+		cmd.Sink = &keeper{}
+		out := run(t, t.Context(), cmd)
+		if text := out.Result(result.Budget{}).Content[0].(result.TextContent).Text; strings.Contains(text, "left out") != strings.Contains(text, "to see more, ask") {
+			t.Errorf("%s bytes: %.200q", size, text)
 		}
 	}
 	res, err := tools.Call(t.Context(), "missing", line{""})

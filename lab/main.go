@@ -16,8 +16,10 @@ import (
 	"syscall"
 
 	"github.com/weir-mcp/weir/lab/compare"
+	"github.com/weir-mcp/weir/lab/gate"
 	"github.com/weir-mcp/weir/lab/hosts"
 	"github.com/weir-mcp/weir/lab/peers"
+	"github.com/weir-mcp/weir/lab/stdiolab"
 )
 
 const usage = `The laboratory of Weir: run it as "cd lab && go run . COMMAND".
@@ -25,6 +27,11 @@ const usage = `The laboratory of Weir: run it as "cd lab && go run . COMMAND".
   setup      install Node.js and the npm packages that the other commands use, exactly as locked (npm ci)
   compare    measure tool servers side by side: Weir, go-sdk, mcp-go, the TypeScript SDK, and a bare loop
   hosts      drive Weir's examples with other people's hosts: go-sdk, mcp-go, the TypeScript SDK, the MCP Inspector
+  gate       run Weir's release gate on other people's servers: go-sdk, mcp-go, the TypeScript SDK, and two of MCP's own
+  run        measure how frames are written and read over real pipes, group by group; prints CSV
+  server     one child of such a measurement alone, to look at its bytes
+  verify     judge the output of run by four criteria
+  report     make one HTML page of it
 
 "go run . COMMAND -h" tells more.
 `
@@ -57,6 +64,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return runCompare(ctx, args[1:], stdout, stderr)
 	case "hosts":
 		return runHosts(ctx, args[1:], stdout, stderr)
+	case "gate":
+		return runGate(ctx, args[1:], stdout, stderr)
+	case "run":
+		return runLab(ctx, args[1:], stdout, stderr)
+	case "server":
+		// A child that waits for its host ends by a signal as any program does; Weir's servers see to that themselves.
+		signal.Reset(os.Interrupt, syscall.SIGTERM)
+		return stdiolab.Serve(ctx, args[1:])
+	case "verify":
+		return runVerify(ctx, args[1:], stdout, stderr)
+	case "report":
+		return runReport(args[1:], stdout, stderr)
 	case "-h", "-help", "--help", "help":
 		io.WriteString(stdout, usage)
 		return nil
@@ -132,6 +151,24 @@ func runHosts(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
 	}
 	return hosts.Run(ctx, hosts.Options{Only: list(*only), Out: stdout})
+}
+
+func runGate(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := flag.NewFlagSet("gate", flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	only := fs.String("only", "", "run on these servers, comma-separated; one that is not installed is an error then\n("+strings.Join(gate.Names(), ", ")+")")
+	write := fs.Bool("write", false, "keep what was found in gate/findings.md, after a look at each fault")
+	fs.Usage = func() {
+		fmt.Fprint(stderr, "gate runs Weir's release gate on servers that others wrote, prints what it found, and fails when there is a fault that\ngate/findings.md does not have: a finding that is not true there is a fault of the gate.\n\n")
+		fs.PrintDefaults()
+	}
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+	}
+	return gate.Run(ctx, gate.Options{Only: list(*only), Write: *write, Out: stdout})
 }
 
 // list splits a comma-separated flag.

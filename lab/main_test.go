@@ -27,6 +27,17 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"compare", "-only", "nonesuch"}, "there are echo", ""},
 		{[]string{"hosts", "more"}, `unexpected argument "more"`, ""},
 		{[]string{"hosts", "-only", "nonesuch"}, "there are go-sdk", ""},
+		{[]string{"gate", "more"}, `unexpected argument "more"`, ""},
+		{[]string{"gate", "-only", "nonesuch"}, "there are go-sdk", ""},
+		{[]string{"run", "more"}, `unexpected argument "more"`, ""},
+		{[]string{"run", "-only", "e9"}, "there are e1, e1b", ""},
+		{[]string{"run", "--rounds", "0"}, "-rounds 0", ""},
+		{[]string{"run", "-nonesuch"}, "flag provided but not defined", "E1B"},
+		{[]string{"verify"}, "which FILE?", ""},
+		{[]string{"verify", "stdiolab/testdata/good.csv"}, "", "4 tearing"},
+		{[]string{"verify", "a", "b"}, `unexpected argument "b"`, ""},
+		{[]string{"report", "main.go"}, "not the header", ""},
+		{[]string{"report", "nonesuch.csv"}, "no such file", ""},
 	} {
 		var out bytes.Buffer
 		err := run(t.Context(), tt.args, &out, &out)

@@ -153,7 +153,7 @@ func TestBoundManyBlocksStore(t *testing.T) {
 		AudioContent{MIMEType: "audio/wav", Data: []byte{1}},
 		EmbeddedContent{Resource: Resource{URI: "a:3", Blob: []byte{1, 2}}})}
 	giant := Result{Content: []Content{LinkContent{URI: strings.Repeat("u", 40<<10), Name: "n"}, TextContent{Text: "a"}}}
-	const how = `; Read it with read_artifact {"id":"a7"}]`
+	const how = `; read it with read_artifact {"id":"a7"}]`
 	for _, tt := range []struct {
 		name   string
 		in     Result

@@ -309,7 +309,7 @@ func TestBoundStore(t *testing.T) {
 	if s.text != long || s.mime != "text/plain" {
 		t.Errorf("kept %d bytes of %q", len(s.text), s.mime)
 	}
-	if got := texts(out)[0]; !strings.Contains(got, `left out here; Read it with read_artifact {"id":"a7"} …]`) || encodedLen(texts(out)) > DefaultBytes {
+	if got := texts(out)[0]; !strings.Contains(got, `left out here; read it with read_artifact {"id":"a7"} …]`) || encodedLen(texts(out)) > DefaultBytes {
 		t.Errorf("got %.100q", got[strings.Index(got, "[…"):])
 	}
 	if cut := cutMeta(t, out); len(cut.Artifacts) != 1 || cut.Artifacts[0] != "a7" {

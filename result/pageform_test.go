@@ -82,6 +82,7 @@ func TestSingular(t *testing.T) {
 		"items": "item", "matching records": "matching record", "lines": "line", "files": "file", "cases": "case", "sizes": "size",
 		"matches": "match", "branches": "branch", "hashes": "hash", "caches": "cache", "boxes": "box", "addresses": "address",
 		"entries": "entry", "process": "process", "status": "status", "analysis": "analysis", "people": "people", "目录": "目录", "s": "",
+		"files and hunks": "file or hunk", "lines or parts": "line or part", "lines (5 bytes after them not kept)": "line (5 bytes after them not kept)",
 	} {
 		if got := singular(noun); got != want {
 			t.Errorf("%q becomes %q, want %q", noun, got, want)

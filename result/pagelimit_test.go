@@ -121,7 +121,7 @@ func TestPageOversized(t *testing.T) {
 		if n != 50 || *f.Omitted != 50 || len(f.Items) != 0 {
 			t.Errorf("%s: %d added, %+v", name, n, f)
 		}
-		if !strings.Contains(text, "Left out because too large: 50 (more than 102,400 bytes; more than 102,400 bytes; more than 102,400 bytes; …)") {
+		if !strings.Contains(text, "Left out because too large: 50 (each more than 102,400 bytes). The page") {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
@@ -180,14 +180,19 @@ func TestPageBrim(t *testing.T) {
 }
 
 func TestLongestSummary(t *testing.T) {
-	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
+	size := (&TooLargeError{Size: 1 << 40, AtLeast: true}).size()
 	for _, hint := range []string{"x", strings.Repeat("h", 128)} {
-		for n := range 4 {
+		for n := range 8 {
 			more, failed := n&1 != 0, n&2 != 0
+			b := Budget{Items: 999, Bytes: DefaultBytes}
+			sizes := []string{size, size, size}
+			if n&4 != 0 {
+				b.Bytes, sizes = MinBytes, sizes[:1]
+			}
 			s := pageState{
 				failed: failed,
-				noun:   "n", sorted: "s", hint: hint, budget: Budget{Items: 999}, more: more, hasTotal: true, total: math.MaxInt64,
-				taken: 999, omitted: 999, shrunk: 999, sizes: []*TooLargeError{size, size, size},
+				noun:   "n", sorted: "s", hint: hint, budget: b, more: more, hasTotal: true, total: math.MaxInt64,
+				taken: 999, omitted: 999, shrunk: 999, sizes: sizes, otherSizes: true,
 			}
 			if got, longest := quote.Len(s.appendSummary(nil, strings.Repeat("c", MaxCursor))), s.longestSummary(); got > longest {
 				t.Errorf("hint %.2q, more %v, failed %v: %d bytes, reserved are %d", hint, more, failed, got, longest)
@@ -318,4 +323,43 @@ func BenchmarkPage(b *testing.B) {
 		n = p.Len()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/item")
+}
+
+// TestPageOmittedText holds what the summary says of items that are too large:
+// their sizes, none twice, and for a page that may have been made small by its
+// caller, that it need not be.
+func TestPageOmittedText(t *testing.T) {
+	const larger = " If you gave maxBytes, a larger one may show more of them."
+	for _, tt := range []struct {
+		name  string
+		bytes int
+		sizes []int
+		want  string
+	}{
+		{"one", 0, []int{40}, " 1 (more than 40,000 bytes)."},
+		{"two alike", 0, []int{40, 40}, " 2 (each more than 40,000 bytes)."},
+		{"some alike", 0, []int{40, 50, 40}, " 3 (more than 40,000 bytes; more than 50,000 bytes)."},
+		{"many", 0, []int{40, 50, 60, 70}, " 4 (more than 40,000 bytes; more than 50,000 bytes; more than 60,000 bytes; …)."},
+		{"small", MinBytes, []int{2}, " 1 (more than 2,000 bytes)." + larger},
+		{"small, two alike", MinBytes, []int{2, 2}, " 2 (each more than 2,000 bytes)." + larger},
+		{"small, two", MinBytes, []int{2, 3}, " 2 (more than 2,000 bytes; …)." + larger},
+		{"nearly as usual", DefaultBytes - 1, []int{40, 50}, " 2 (more than 40,000 bytes; …)." + larger},
+	} {
+		p := Page[string]{Budget: Budget{Bytes: tt.bytes}}
+		for _, n := range tt.sizes {
+			if !p.Add(strings.Repeat("x", n*1000)) {
+				t.Fatalf("%s: not added", tt.name)
+			}
+		}
+		_, text := both(t, p.Result(), p.Budget)
+		_, got, _ := strings.Cut(text, "too large:")
+		if !strings.HasPrefix(got, tt.want) || strings.Contains(got, larger) != strings.Contains(tt.want, larger) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	p := Page[string]{Budget: Budget{Bytes: MinBytes}, Shrink: func(s string, limit int) (string, bool) { return quote.Cut(s, limit-2), true }}
+	p.Add(strings.Repeat("x", 5000))
+	if _, text := both(t, p.Result(), p.Budget); !strings.Contains(text, " Shortened to fit: 1."+larger) {
+		t.Errorf("shortened: %q", text)
+	}
 }

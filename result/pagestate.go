@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,8 @@ type pageState struct {
 	textRoom int    // of the items
 
 	taken, omitted, shrunk int64
-	sizes                  []*TooLargeError // of the first items left out
+	sizes                  []string // of the first items left out, none twice
+	otherSizes             bool     // and of others
 	full, more             bool
 	failed                 bool // the summary is that of a page before a failure
 	needs                  int  // a budget that has room, if this one has not
@@ -42,8 +44,16 @@ type pageState struct {
 	hasTotal               bool
 }
 
-// namedSizes is how many items left out have their size named.
-const namedSizes = 3
+// small reports whether the caller may have asked for a page smaller than usual.
+func (s *pageState) small() bool { return s.budget.Bytes < DefaultBytes }
+
+// namedSizes is how many sizes of items left out are named.
+func (s *pageState) namedSizes() int {
+	if s.small() { // the room is the items'
+		return 1
+	}
+	return 3
+}
 
 func (s *pageState) begin(b Budget, noun, sorted, hint string, mode TextMode, extra any) {
 	s.begun = true
@@ -97,8 +107,12 @@ func addLine[S string | []byte](s *pageState, line S) bool {
 
 func (s *pageState) omit(size *TooLargeError) {
 	s.omitted++
-	if len(s.sizes) < namedSizes {
-		s.sizes = append(s.sizes, size)
+	switch text := size.size(); {
+	case slices.Contains(s.sizes, text):
+	case len(s.sizes) == s.namedSizes():
+		s.otherSizes = true
+	default:
+		s.sizes = append(s.sizes, text)
 	}
 }
 

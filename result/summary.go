@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +49,9 @@ func (s *pageState) appendSummary(b []byte, next string) []byte {
 		b = appendComma(b, s.shrunk)
 		b = append(b, '.')
 	}
+	if s.small() && s.omitted+s.shrunk > 0 {
+		b = append(b, " If you gave maxBytes, a larger one may show more of them."...)
+	}
 	switch {
 	case next != "" && s.more && !s.full && !s.failed:
 		b = append(b, ` This is the current end. Use cursor "`...)
@@ -69,7 +73,8 @@ func (s *pageState) appendSummary(b []byte, next string) []byte {
 	return b
 }
 
-// appendOmitted names how many items were left out, and the sizes of the first.
+// appendOmitted names how many items were left out, and the first of their
+// sizes.
 func (s *pageState) appendOmitted(b []byte) []byte {
 	if s.omitted == 0 {
 		return b
@@ -77,13 +82,16 @@ func (s *pageState) appendOmitted(b []byte) []byte {
 	b = append(b, " Left out because too large: "...)
 	b = appendComma(b, s.omitted)
 	b = append(b, " ("...)
+	if s.omitted > 1 && len(s.sizes) == 1 && !s.otherSizes {
+		b = append(b, "each "...)
+	}
 	for i, size := range s.sizes {
 		if i > 0 {
 			b = append(b, "; "...)
 		}
-		b = append(b, size.size()...)
+		b = append(b, size...)
 	}
-	if s.omitted > int64(len(s.sizes)) {
+	if s.otherSizes {
 		b = append(b, "; …"...)
 	}
 	return append(b, ")."...)
@@ -92,12 +100,13 @@ func (s *pageState) appendOmitted(b []byte) []byte {
 // longestSummary is the most that appendSummary appends, as encoded: every sentence
 // there, every number as long as it gets, and the longer of the endings.
 func (s *pageState) longestSummary() int {
-	size := &TooLargeError{Size: 1 << 40, AtLeast: true}
+	size := (&TooLargeError{Size: 1 << 40, AtLeast: true}).size()
 	l := pageState{
-		noun: s.noun, sorted: s.sorted, hint: s.hint,
+		budget: s.budget,
+		noun:   s.noun, sorted: s.sorted, hint: s.hint,
 		taken: int64(s.budget.Items), total: math.MaxInt64, hasTotal: true,
 		omitted: int64(s.budget.Items), shrunk: int64(s.budget.Items),
-		sizes: []*TooLargeError{size, size, size},
+		sizes: slices.Repeat([]string{size}, s.namedSizes()), otherSizes: true,
 	}
 	next := strings.Repeat("x", MaxCursor)
 	l.more = true
@@ -106,8 +115,17 @@ func (s *pageState) longestSummary() int {
 	return max(n, quote.Len(l.appendSummary(nil, next)))
 }
 
-// singular takes the ending of the plural off a noun, as English mostly does.
+// singular takes the ending of the plural off a noun, as English mostly does; of
+// several, one is one or the other. What stands in parentheses stays.
 func singular(noun string) string {
+	if i := strings.Index(noun, " ("); i > 0 {
+		return singular(noun[:i]) + noun[i:]
+	}
+	for _, and := range []string{" and ", " or "} {
+		if a, b, ok := strings.Cut(noun, and); ok {
+			return singular(a) + " or " + singular(b)
+		}
+	}
 	cut := func(ending string) bool { return strings.HasSuffix(noun, ending) }
 	switch {
 	case cut("ies"):

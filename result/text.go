@@ -56,7 +56,7 @@ func (f *fitter) put(name, mimeType string, r io.Reader) (how string, err error)
 		return "", nil
 	}
 	f.cut.Artifacts = append(f.cut.Artifacts, handle)
-	return strings.TrimSuffix(how, "."), nil
+	return clause(how), nil
 }
 
 // shorten returns the head and the tail of a text that takes more than limit
@@ -99,6 +99,14 @@ func marker(missing, total, lines int64, how string) string {
 		how = "; " + how
 	}
 	return fmt.Sprintf("\n[… %s of %s bytes%s left out here%s …]\n", comma(missing), comma(total), in, how)
+}
+
+// clause is a sentence such as a Store says as the end of another one.
+func clause(s string) string {
+	if len(s) > 1 && 'A' <= s[0] && s[0] <= 'Z' && 'a' <= s[1] && s[1] <= 'z' {
+		s = strings.ToLower(s[:1]) + s[1:]
+	}
+	return strings.TrimSuffix(s, ".")
 }
 
 // countLines counts the line feeds of s.

@@ -47,6 +47,9 @@ func (s *Server) openLog() *serverLog {
 	if failed != nil {
 		l.Warn("the log file cannot be opened; check "+logVariable, "err", failed)
 	}
+	if _, err := listCursors.Encode(listScope(""), listPosition{}); err != nil {
+		l.Warn("no cursor can be made, so no page can be continued", "err", err) // the key is too short
+	}
 	return l
 }
 

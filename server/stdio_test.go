@@ -83,6 +83,23 @@ func TestEmptyInput(t *testing.T) {
 	}
 }
 
+// TestShortKey holds that a key that is too short for cursors is said at the
+// start, and not only when somebody turns a page; the key is not.
+func TestShortKey(t *testing.T) {
+	for key, short := range map[string]bool{"s3cret": true, "fifteen bytes..": true, "sixteen bytes...": false, "": false} {
+		cmd := exec.CommandContext(within(t), os.Args[0])
+		cmd.Env = append(os.Environ(), childVariable+"=on", "WEIR_CURSOR_KEY="+key)
+		var errs bytes.Buffer
+		cmd.Stderr = &errs
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%v\n%s", err, &errs)
+		}
+		if strings.Contains(errs.String(), "WEIR_CURSOR_KEY is shorter than 16 bytes") != short || key != "" && strings.Contains(errs.String(), key) {
+			t.Errorf("key %q: %s", key, &errs)
+		}
+	}
+}
+
 // TestFileInput is case 63: server < requests.jsonl answers everything,
 // however much that is and however little room there is.
 func TestFileInput(t *testing.T) {

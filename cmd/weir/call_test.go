@@ -93,6 +93,43 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// TestTerminalEscapes: what could steer a terminal comes to none, in no form of
+// the output and not by way of the server's stderr; a pipe gets what there is.
+func TestTerminalEscapes(t *testing.T) {
+	for _, tt := range []struct {
+		args     []string
+		terminal bool
+		want     string
+	}{
+		{[]string{"escape"}, true, "a\uFFFD[31m\uFFFD2J\n"},
+		{[]string{"escape"}, false, "a\x1b[31m\u009b2J\n"},
+		{[]string{"-json", "escape"}, true, `{"content":[{"type":"text","text":"a\u001b[31m\u009b2J"}]}` + "\n"},
+		{[]string{"-json", "escape"}, false, `{"content":[{"type":"text","text":"a\u001b[31m` + "\u009b" + `2J"}]}` + "\n"},
+	} {
+		var out, errs lockedBuffer
+		env := &environment{stdout: &out, stderr: &errs, outTerminal: tt.terminal}
+		args := append(append([]string{"call"}, tt.args...), "--", "fakeserver")
+		if got := run(env, args); got != exitOK || out.String() != tt.want {
+			t.Errorf("%v, terminal %v: status %d, %q, want %q", tt.args, tt.terminal, got, out.String(), tt.want)
+		}
+	}
+	for _, size := range []int{1, 2, 3, 100} {
+		var w, next lockedBuffer
+		s := status{w: &w, next: &next, on: true}
+		for text := "a\x1b[1m\a\r\nb\u009bc\rd\xffé😀\r\n\r"; text != ""; {
+			n := min(size, len(text))
+			if k, err := s.Write([]byte(text[:n])); k != n || err != nil {
+				t.Errorf("%d bytes taken of %d, %v", k, n, err)
+			}
+			text = text[n:]
+		}
+		s.flush()
+		if got, want := next.String(), "a\uFFFD[1m\uFFFD\nb\uFFFDc\uFFFDd\uFFFDé😀\n\uFFFD"; got != want {
+			t.Errorf("stderr in pieces of %d: %q, want %q", size, got, want)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	var w, next lockedBuffer
 	s := status{w: &w, next: &next, on: true}
@@ -123,6 +160,7 @@ func TestOneLine(t *testing.T) {
 		{"exactly ten", 11, "exactly ten"},
 		{"exactly ten", 10, "exactly t…"},
 		{"ééééé", 3, "éé…"},
+		{"a\r\nb", 0, "a …"},
 		{"a\tb\x1b", 0, "a b\uFFFD"},
 		{"", 5, ""},
 	}

@@ -25,6 +25,10 @@ var fakeResults = map[string]string{
 	"fail":   `{"content":[{"type":"text","text":"no such file"}],"isError":true}`,
 	"mixed":  `{"content":[{"type":"text","text":"a"},{"type":"image","mimeType":"image/png","data":"AAAA"},{"type":"resource_link","uri":"file:///x","name":"x"},{"type":"resource","resource":{"uri":"m:1","text":"inside"}}]}`,
 	"struct": `{"content":[],"structuredContent":{"sum":9007199254740993}}`,
+	"single": `{"content":[{"type":"text","text":"Returned 1 line. There are no more.\none"}],"structuredContent":{"items":["one"],"truncated":false}}`,
+	"none":   `{"content":[{"type":"text","text":"Returned 0 lines. There are no more."}],"structuredContent":{"items":[],"truncated":false}}`,
+	"prose":  `{"content":[{"type":"text","text":"Returned 5 books to the library.\nDone."}]}`,
+	"escape": "{\"content\":[{\"type\":\"text\",\"text\":\"a\\u001b[31m\u009b2J\"}]}",
 	"loop":   `{"content":[{"type":"text","text":"page"}],"structuredContent":{"nextCursor":"same"}}`,
 	"tail":   `{"content":[{"type":"text","text":"the end for now"}],"structuredContent":{"items":[],"truncated":false,"nextCursor":"later"}}`,
 	"stale":  `{"content":[{"type":"text","text":"cursor: altered, or from a server with another key; start again without cursor"}],"isError":true}`,
@@ -43,6 +47,14 @@ var fakeWeir = map[string]string{
 	"":   `{"content":[{"type":"text","text":"Returned 2 of 1,004 lines. Use cursor \"p2\" to continue, or add a narrower path or query.\none\ntwo"}],"structuredContent":{"items":["one","two"],"truncated":true,"nextCursor":"p2","totalEstimate":1004}}`,
 	"p2": `{"content":[{"type":"text","text":"Returned 1 of 1,004 lines. Left out because too large: 1 (40,000 bytes). Use cursor \"p3\" to continue, or add a narrower path or query.\nReturned home."}],"structuredContent":{"items":["Returned home."],"truncated":true,"omitted":1,"nextCursor":"p3","totalEstimate":1004}}`,
 	"p3": `{"content":[{"type":"text","text":"Returned 1 of 1,004 lines. This is the current end. Use cursor \"p4\" to read what comes later.\nfour"}],"structuredContent":{"items":["four"],"truncated":false,"nextCursor":"p4","totalEstimate":1004}}`,
+}
+
+// fakeHeaded are pages of a Weir server whose author says something before the
+// summary, the second time something else.
+var fakeHeaded = map[string]string{
+	"":   `{"content":[{"type":"text","text":"two files differ.\nReturned 1 file. Use cursor \"h2\" to continue, or narrow the arguments.\na.go"}],"structuredContent":{"items":["a.go"],"truncated":true,"nextCursor":"h2"}}`,
+	"h2": `{"content":[{"type":"text","text":"two files differ.\nReturned 0 files. Use cursor \"h3\" to continue, or narrow the arguments."}],"structuredContent":{"items":[],"truncated":true,"nextCursor":"h3"}}`,
+	"h3": `{"content":[{"type":"text","text":"three files differ.\nReturned 2 files. There are no more.\nReturned 3 of 3.\nc.go"}],"structuredContent":{"items":["Returned 3 of 3.","c.go"],"truncated":false}}`,
 }
 
 // fakeServer is a tool server, written without any of Weir's code, for the
@@ -162,6 +174,8 @@ func fakeServer() {
 				say("slow started")
 			case name == "pages" && m.Params.Arguments.Q == "x":
 				reply(fakePages[m.Params.Arguments.Cursor])
+			case name == "headed":
+				reply(fakeHeaded[m.Params.Arguments.Cursor])
 			case name == "weirpages":
 				reply(fakeWeir[m.Params.Arguments.Cursor])
 			case name == "half":

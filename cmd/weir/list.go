@@ -16,8 +16,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Columns of the table that are longer are cut; but a name is not, as it has to
-// be typed: a longer one moves the rest of its row.
+// Columns of the table that are longer are cut; but names, of a tool and of its
+// arguments, are not, as they have to be typed: longer ones move the rest of
+// their row.
 const (
 	nameWidth        = 24
 	argumentsWidth   = 48
@@ -33,7 +34,7 @@ func (c *call) list(ctx context.Context, opened jsontext.Value) error {
 				return struct{}{}, err
 			}
 			if c.json {
-				if _, err := fmt.Fprintf(c.env.stdout, "%s\n", page); err != nil {
+				if err := c.printRaw(page); err != nil {
 					return struct{}{}, err
 				}
 				continue
@@ -43,7 +44,7 @@ func (c *call) list(ctx context.Context, opened jsontext.Value) error {
 				return struct{}{}, err
 			}
 			for _, t := range tools {
-				rows = append(rows, [3]string{oneLine(t.Name, 0), oneLine(t.arguments(), argumentsWidth), oneLine(t.what(), descriptionWidth)})
+				rows = append(rows, [3]string{oneLine(t.Name, 0), oneLine(t.arguments(), 0), oneLine(t.what(), descriptionWidth)})
 			}
 		}
 		return struct{}{}, nil
@@ -65,7 +66,7 @@ func table(rows [][3]string) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		line := fmt.Sprintf("%-*s  %-*s  %s", min(names, nameWidth), r[0], args, r[1], r[2])
+		line := fmt.Sprintf("%-*s  %-*s  %s", min(names, nameWidth), r[0], min(args, argumentsWidth), r[1], r[2])
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
@@ -135,8 +136,8 @@ func (t *tool) what() string {
 // oneLine makes s fit a cell: its first line, at most width characters (0: as
 // many as it has).
 func oneLine(s string, width int) string {
-	s, _, cut := strings.Cut(strings.TrimSpace(s), "\n")
-	s = strings.ReplaceAll(harmless(s), "\t", " ")
+	s, _, cut := strings.Cut(harmless(strings.TrimSpace(s)), "\n")
+	s = strings.ReplaceAll(s, "\t", " ")
 	runes := []rune(s)
 	switch {
 	case width > 0 && len(runes) > width:

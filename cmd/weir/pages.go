@@ -18,7 +18,7 @@ import (
 
 // pages calls the tool, and with -all again for each further page.
 func (c *call) pages(ctx context.Context) error {
-	args, cursor := c.args, ""
+	args, cursor, heading := c.args, "", ""
 	var sum sum
 	for {
 		r, err := within(ctx, &c.session, c.tool, func(ctx context.Context) (*host.Result, error) {
@@ -29,7 +29,8 @@ func (c *call) pages(ctx context.Context) error {
 		}
 		c.status.clear()
 		page := r.Page()
-		if !c.all || page.More == "" && sum.pages == 0 || r.IsError {
+		head, summary, text := cutSummary(readable(r), page.Items)
+		if !c.all || page.More == "" && sum.pages == 0 && summary == "" || r.IsError {
 			if err := c.print(r, readable(r)); err != nil {
 				return err
 			}
@@ -40,9 +41,13 @@ func (c *call) pages(ctx context.Context) error {
 			return nil
 		}
 		sum.add(page)
-		summary, text := cutSummary(readable(r))
-		if err := c.print(r, text); err != nil {
-			return err
+		if head != heading { // not again for each page
+			heading, text = head, head+text
+		}
+		if text != "" || c.json {
+			if err := c.print(r, text); err != nil {
+				return err
+			}
 		}
 		if page.More == "" {
 			if !c.json {
@@ -95,17 +100,29 @@ func (s *sum) end(summary string) string {
 	return s.String()
 }
 
-// summaryLine is how the text of a Weir server's page begins.
-var summaryLine = regexp.MustCompile(`^Returned [\d,]+ (of [\d,]+ )?\S.*\.`)
+// summaryLine is how the text of a Weir server's page begins, after what its
+// author has put before it.
+var summaryLine = regexp.MustCompile(`^Returned ([\d,]+) (of [\d,]+ )?\S.*\.`)
 
-// cutSummary divides the text of a page into its summary, "" for none, and the
-// items. Between the pages of one run the summaries would stand among the data.
-func cutSummary(text string) (summary, items string) {
-	line, rest, ok := strings.Cut(text, "\n")
-	if !ok || !summaryLine.MatchString(line) {
-		return "", text
+// maxHeading is how many lines an author may put before the summary.
+const maxHeading = 8
+
+// cutSummary divides the text of a page of so many items into what its author
+// says before the summary, the summary, "" for none, and the items. Between the
+// pages of one run the summaries would stand among the data.
+func cutSummary(text string, items int) (heading, summary, rest string) {
+	at := 0
+	for range maxHeading + 1 {
+		line, _, more := strings.Cut(text[at:], "\n")
+		if m := summaryLine.FindStringSubmatch(line); m != nil && m[1] == comma(int64(items)) {
+			return text[:at], line, text[min(at+len(line)+1, len(text)):]
+		}
+		if !more {
+			break
+		}
+		at += len(line) + 1
 	}
-	return line, rest
+	return "", "", text
 }
 
 // arguments is nil for none, so that they are left out of the request.

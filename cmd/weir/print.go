@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/weir-mcp/weir/internal/host"
 )
@@ -18,8 +19,7 @@ import (
 // text to stderr, all else to stdout.
 func (c *call) print(r *host.Result, text string) error {
 	if c.json {
-		_, err := fmt.Fprintf(c.env.stdout, "%s\n", r.Raw)
-		return err
+		return c.printRaw(r.Raw)
 	}
 	w, terminal := c.env.stdout, c.env.outTerminal
 	if r.IsError {
@@ -32,6 +32,25 @@ func (c *call) print(r *host.Result, text string) error {
 		text += "\n"
 	}
 	_, err := io.WriteString(w, text)
+	return err
+}
+
+// printRaw writes one line of JSON as it came. On a terminal what could steer
+// that, which can only stand in strings, is escaped.
+func (c *call) printRaw(v []byte) error {
+	text := string(v)
+	if c.env.outTerminal {
+		var b strings.Builder
+		for _, r := range text {
+			if unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\r' {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		text = strings.ReplaceAll(b.String(), "\r", "\n") // white space
+	}
+	_, err := io.WriteString(c.env.stdout, text+"\n")
 	return err
 }
 
@@ -68,8 +87,10 @@ func decoded(base64 string) string {
 	return count(int64(len(strings.TrimRight(base64, "="))*3/4), "byte")
 }
 
-// harmless replaces what could steer a terminal.
+// harmless replaces what could steer a terminal. A line end of Windows becomes
+// a line feed.
 func harmless(s string) string {
+	s = strings.ReplaceAll(s, "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return unicode.ReplacementChar
@@ -79,14 +100,16 @@ func harmless(s string) string {
 }
 
 // status is one line on a terminal that the next one replaces. It also passes
-// the server's stderr through, so that the two do not mix.
+// the server's stderr through, so that the two do not mix; to a terminal without
+// what could steer that.
 type status struct {
 	w    io.Writer
 	next io.Writer
 	on   bool
 
-	mu    sync.Mutex // guards shown, and held while writing
+	mu    sync.Mutex // guards shown and held, and held while writing
 	shown bool
+	held  []byte // the beginning of a character, or a CR, at the end of what came
 }
 
 const statusWidth = 78 // columns
@@ -122,7 +145,39 @@ func (s *status) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clearLocked()
-	return s.next.Write(p)
+	if !s.on {
+		return s.next.Write(p)
+	}
+	b := append(s.held, p...)
+	n := whole(b)
+	_, err := io.WriteString(s.next, harmless(string(b[:n])))
+	s.held = append([]byte(nil), b[n:]...)
+	return len(p), err
+}
+
+// flush passes on what Write has held back: nothing more comes.
+func (s *status) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.held) > 0 {
+		s.clearLocked()
+		io.WriteString(s.next, harmless(string(s.held)))
+		s.held = nil
+	}
+}
+
+// whole is the length of b without a last character that may go on, which may be
+// a line end.
+func whole(b []byte) int {
+	for n := len(b) - 1; n >= 0 && n > len(b)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(b[n]) {
+			if b[n] == '\r' || !utf8.FullRune(b[n:]) {
+				return n
+			}
+			break
+		}
+	}
+	return len(b)
 }
 
 // version is the version of this program as the Go tool recorded it.

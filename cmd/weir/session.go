@@ -64,6 +64,7 @@ func (s *session) serve(command []string, talk func(ctx context.Context, opened 
 	defer cancel(nil)
 	err := s.run(ctx, cancel, command, talk)
 	s.status.clear()
+	s.status.flush()
 	if !errors.Is(err, errBabble) && !errors.Is(err, host.ErrEcho) { // these say it themselves
 		s.faults.report(s.env.stderr, s.name)
 	}

@@ -36,6 +36,7 @@ type Stream struct {
 	kept   result.Preview
 	redact *redactor // nil when nothing is redacted
 	sink   *Sink
+	part   part         // what the sink has still to get
 	also   func([]byte) // receives what kept does, or nil
 
 	// What was written, where kept is told of something else.
@@ -53,8 +54,14 @@ func (s *Stream) Init(head, tail int, secrets Secrets, sink *Sink) {
 }
 
 // Also has fn receive what is kept, after redaction, until it is called again
-// with nil. It is for the goroutine that writes.
-func (s *Stream) Also(fn func([]byte)) { s.also = fn }
+// with nil. It is for the goroutine that writes. Whoever receives it answers
+// for the sink too: nobody would get what [Sink.Keep] says of it.
+func (s *Stream) Also(fn func([]byte)) {
+	s.also = fn
+	if fn != nil {
+		s.sink.shown.Store(true)
+	}
+}
 
 // Take counts and keeps what was read, and does not hold on to b.
 func (s *Stream) Take(b []byte) {
@@ -76,7 +83,9 @@ var newline = []byte{'\n'}
 // keep is where a stream goes after redaction.
 func (s *Stream) keep(b []byte) {
 	s.kept.Write(b)
-	s.sink.write(b)
+	if s.sink.Set() {
+		s.part.write(s.sink, b)
+	}
 	if s.also != nil {
 		s.also(b)
 	}
@@ -86,6 +95,9 @@ func (s *Stream) keep(b []byte) {
 func (s *Stream) End() {
 	if s.redact != nil {
 		s.redact.close()
+	}
+	if s.sink.Set() {
+		s.part.end(s.sink)
 	}
 }
 

@@ -52,6 +52,13 @@ func (t *Tail) Wait(ctx context.Context, text string) error {
 	}
 }
 
+// Text is what is kept.
+func (t *Tail) Text() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.kept)
+}
+
 // Last is the end of what is kept, for an error message: its last two lines.
 func (t *Tail) Last() string {
 	t.mu.Lock()

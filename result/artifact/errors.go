@@ -16,6 +16,10 @@ var (
 	// ErrMalformed: the handle is not one that a store could have given.
 	ErrMalformed error = &gone{"artifact: not a handle: copy it whole, 32 letters and digits"}
 
+	// ErrOffset: the URI is that of an artifact, and what it says after that is
+	// no offset in it.
+	ErrOffset error = &gone{`artifact: no part of it: after the handle a URI may have "?offset=" and a number of bytes from 0 to the size`}
+
 	// ErrForeign: another store gave the handle, that of a process that has
 	// ended, or a character of it was changed.
 	ErrForeign error = &gone{"artifact: the handle is from another process of this server, whose outputs are gone, or was not copied exactly; " + again}

@@ -7,8 +7,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"strings"
 
+	"github.com/weir-mcp/weir/exec"
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/result/artifact"
 	"github.com/weir-mcp/weir/tool"
@@ -80,4 +82,29 @@ func ExampleWriter() {
 	fmt.Println(info.Name, info.MIMEType, info.Size, info.Lines, info.Dropped, err)
 	// Output:
 	// log text/plain 1024 2 3986 <nil>
+}
+
+// What a child writes is kept where its output does not hold it. A store that
+// has no room is no reason not to run: the previews are there all the same.
+func ExampleWriter_sink() {
+	var store artifact.Store
+	defer store.Close()
+
+	cmd := exec.Shell("seq 100000")
+	w, err := store.Create("seq", "text/plain")
+	if err != nil {
+		log.Print(err) // for the operator; the model is told what is left out
+	} else {
+		defer w.Close() // drops what was not kept
+		cmd.Sink = w
+	}
+	out, err := exec.Run(context.Background(), cmd)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	how, _, _ := strings.Cut(out.Full, `{"handle":`)
+	fmt.Println(out.Stdout.Truncated, how)
+	// Output:
+	// true read it with read_artifact
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/quote"
@@ -59,12 +60,25 @@ func isOwn(key []byte, handle string) bool {
 		hmac.Equal(b[randomSize:], mark(key, b[:randomSize]))
 }
 
-// parseHandle returns the handle in s, which may be the URI of an artifact,
-// since both stand in results.
-func parseHandle(s string) (string, error) {
-	handle := strings.TrimPrefix(strings.TrimSpace(s), scheme)
+// parseHandle returns the handle in s, which may be the URI of an artifact or of
+// a part of it, since all of them stand in results. The offset is -1 where there
+// is none.
+func parseHandle(s string) (handle string, offset int64, err error) {
+	handle, query, part := strings.Cut(strings.TrimPrefix(strings.TrimSpace(s), scheme), "?")
 	if !isHandle(handle) {
-		return "", fmt.Errorf("%w, where %q was given", ErrMalformed, quote.Cut(s, 64))
+		hint := ""
+		if low := strings.TrimPrefix(strings.ToLower(handle), scheme); low != handle && isHandle(low) {
+			hint = "; it is of lower case"
+		}
+		return "", 0, fmt.Errorf("%w, where %q was given%s", ErrMalformed, quote.Cut(s, 64), hint)
 	}
-	return handle, nil
+	if !part {
+		return handle, -1, nil
+	}
+	digits, named := strings.CutPrefix(query, "offset=")
+	offset, err = strconv.ParseInt(digits, 10, 64)
+	if !named || err != nil || offset < 0 {
+		return "", 0, fmt.Errorf("%w, where %q was given", ErrOffset, quote.Cut("?"+query, 64))
+	}
+	return handle, offset, nil
 }

@@ -21,8 +21,8 @@ type Info struct {
 	// unique.
 	Name string `json:"name"`
 
-	// MIMEType is as its maker gave it; where that was empty, text/plain or
-	// application/octet-stream.
+	// MIMEType is as its maker gave it; where that was empty, or one of text for
+	// a content that is Binary, text/plain or application/octet-stream.
 	MIMEType string `json:"mimeType"`
 
 	// Size is how many bytes are kept, and Lines how many lines: a last one

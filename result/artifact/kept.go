@@ -5,6 +5,7 @@ package artifact
 
 import (
 	"cmp"
+	"os"
 	"slices"
 	"strings"
 
@@ -39,7 +40,7 @@ func (h *home) finish(info *Info, keep bool) error {
 
 // writeFile writes a file that lasts.
 func (h *home) writeFile(name string, data []byte) error {
-	f, err := h.root.Create(name)
+	f, err := h.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

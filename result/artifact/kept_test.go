@@ -318,3 +318,27 @@ func TestNoPath(t *testing.T) {
 	}
 	t.Logf("%q", texts)
 }
+
+// Nobody else can read a file of a store, also if its directory were open.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("access follows the directory")
+	}
+	dir := filepath.Join(t.TempDir(), "kept")
+	s := testStore(t, &Store{Dir: dir, Keep: true})
+	put(t, s, "text")
+	w, err := s.Create("begun", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 4 { // the lock, content, description, and a part
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		if fi, err := f.Info(); err != nil || fi.Mode() != 0o600 {
+			t.Errorf("%s: %v, %v", f.Name(), fi.Mode(), err)
+		}
+	}
+}

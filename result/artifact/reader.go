@@ -4,6 +4,7 @@
 package artifact
 
 import (
+	"fmt"
 	"io"
 	"os"
 )
@@ -18,10 +19,11 @@ type Reader struct {
 	file              *os.File
 }
 
-// Open opens an artifact by its handle or its URI. The error tells why there is
-// none: ErrMalformed, ErrForeign, ErrExpired or ErrClosed.
+// Open opens an artifact by its handle or its URI; Read begins at the offset
+// that the URI of a part has. The error tells why there is none: ErrMalformed,
+// ErrOffset, ErrForeign, ErrExpired or ErrClosed.
 func (s *Store) Open(handle string) (*Reader, error) {
-	handle, err := parseHandle(handle)
+	handle, offset, err := parseHandle(handle)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +33,16 @@ func (s *Store) Open(handle string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if offset > info.Size {
+		return nil, fmt.Errorf("%w, which is %s, where %s was given", ErrOffset, comma(info.Size), comma(offset))
+	}
 	f, err := s.home.root.Open(handle)
 	if err != nil {
 		return nil, failure("opening", err)
 	}
-	return &Reader{Info: *info, SectionReader: io.NewSectionReader(f, 0, info.Size), file: f}, nil
+	r := &Reader{Info: *info, SectionReader: io.NewSectionReader(f, 0, info.Size), file: f}
+	r.Seek(max(offset, 0), io.SeekStart) // of a SectionReader: never fails
+	return r, nil
 }
 
 // Close closes the reader.

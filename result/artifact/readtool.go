@@ -98,6 +98,12 @@ func (s *Store) read(ctx context.Context, req *tool.Request, in readInput) (resu
 		return result.Result{}, err
 	}
 	defer r.Close()
+	if _, part, _ := parseHandle(in.Handle); part >= 0 { // the URI of a part
+		if in.Offset != nil {
+			return result.Result{}, errors.New(`artifact: give one offset: "offset", or that of the URI in "handle"`)
+		}
+		in.Offset = &part
+	}
 	if r.Info.Binary {
 		return result.Result{}, fmt.Errorf("artifact: binary (%s, %s): there are no lines to show; its bytes are the resource %s", r.Info.MIMEType, count(r.Info.Size, "byte"), r.Info.URI())
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/weir-mcp/weir/internal/quote"
@@ -44,18 +43,18 @@ func (s *Store) Read(ctx context.Context, uri string, b result.Budget) (result.R
 	if ctx.Err() != nil {
 		return result.Resource{}, context.Cause(ctx)
 	}
-	handle, offset, err := parseURI(uri)
+	if !strings.HasPrefix(uri, scheme) {
+		return result.Resource{}, fmt.Errorf("%w, in a URI such as artifact:HANDLE, where %q was given", ErrMalformed, quote.Cut(uri, 64))
+	}
+	_, offset, err := parseHandle(uri)
 	if err != nil {
 		return result.Resource{}, err
 	}
-	r, err := s.Open(handle)
+	r, err := s.Open(uri)
 	if err != nil {
 		return result.Resource{}, err
 	}
 	defer r.Close()
-	if offset > r.Info.Size {
-		return result.Resource{}, fmt.Errorf("%w: the offset is past the end, which is at %d", ErrMalformed, r.Info.Size)
-	}
 	b = b.WithDefaults(result.Budget{})
 	out := result.Resource{URI: uri, MIMEType: r.Info.MIMEType}
 	if r.Info.Binary {
@@ -67,23 +66,6 @@ func (s *Store) Read(ctx context.Context, uri string, b result.Budget) (result.R
 		return result.Resource{}, err
 	}
 	return out, nil
-}
-
-// parseURI takes the URI of an artifact apart. The offset is -1 where there is
-// none.
-func parseURI(uri string) (handle string, offset int64, err error) {
-	rest, ok := strings.CutPrefix(uri, scheme)
-	handle, query, has := strings.Cut(rest, "?")
-	offset = -1
-	if has {
-		digits, named := strings.CutPrefix(query, "offset=")
-		offset, err = strconv.ParseInt(digits, 10, 64)
-		ok = ok && named && err == nil && offset >= 0
-	}
-	if !ok || !isHandle(handle) {
-		return "", 0, fmt.Errorf("%w, in a URI such as artifact:HANDLE, where %q was given", ErrMalformed, quote.Cut(uri, 64))
-	}
-	return handle, offset, nil
 }
 
 // binary fills in a part of binary content.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -138,15 +139,16 @@ func TestReadResourceRefuses(t *testing.T) {
 		"artifact://" + h:                     ErrMalformed,
 		h:                                     ErrMalformed,
 		"file:///etc/passwd":                  ErrMalformed,
-		"artifact:" + h + "?":                 ErrMalformed,
-		"artifact:" + h + "?offset=":          ErrMalformed,
-		"artifact:" + h + "?offset=-1":        ErrMalformed,
-		"artifact:" + h + "?offset=5":         ErrMalformed,
-		"artifact:" + h + "?offset=9e9":       ErrMalformed,
-		"artifact:" + h + "?length=1":         ErrMalformed,
-		"artifact:" + h + "?offset=99999999999999999999": ErrMalformed,
+		"artifact:" + h + "?":                 ErrOffset,
+		"artifact:" + h + "?offset=":          ErrOffset,
+		"artifact:" + h + "?offset=-1":        ErrOffset,
+		"artifact:" + h + "?offset=5":         ErrOffset,
+		"artifact:" + h + "?offset=9e9":       ErrOffset,
+		"artifact:" + h + "?length=1":         ErrOffset,
+		"artifact:" + h + "?offset=99999999999999999999": ErrOffset,
 	} {
-		if _, err := s.Read(t.Context(), uri, result.Budget{}); !errors.Is(err, want) || !errors.Is(err, fs.ErrNotExist) {
+		_, err := s.Read(t.Context(), uri, result.Budget{})
+		if !errors.Is(err, want) || !errors.Is(err, fs.ErrNotExist) || want == ErrOffset && strings.Contains(err.Error(), "handle: copy") {
 			t.Errorf("%s: %v, want %v", uri, err, want)
 		}
 	}
@@ -159,5 +161,41 @@ func TestReadResourceRefuses(t *testing.T) {
 	s.Close()
 	if _, err := s.Read(t.Context(), "artifact:"+h, result.Budget{}); !errors.Is(err, ErrClosed) || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a closed store: %v", err)
+	}
+}
+
+// The URI of a part leads to it in every way: as a resource, opened, and given
+// to the tool.
+func TestPartURI(t *testing.T) {
+	s := testStore(t, &Store{})
+	tools := registry(t, s)
+	uri := "artifact:" + put(t, s, "one\ntwo\n")
+	for offset, want := range map[string]string{"?offset=0": "one\ntwo\n", "?offset=4": "two\n", "?offset=8": ""} {
+		res, err := s.Read(t.Context(), uri+offset, result.Budget{})
+		if err != nil || res.Text != want {
+			t.Errorf("%s as a resource: %q, %v", offset, res.Text, err)
+		}
+		r, err := s.Open(uri + offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(r); string(text) != want || err != nil {
+			t.Errorf("%s opened: %q, %v", offset, text, err)
+		}
+		r.Close()
+		if page, text, isError := call(t, tools, args{"handle": uri + offset}); isError || join(page.Items) != strings.TrimSuffix(want, "\n") {
+			t.Errorf("%s: %s", offset, text)
+		}
+	}
+	for _, in := range []args{
+		{"handle": uri + "?offset=4", "line": 1},
+		{"handle": uri + "?offset=4", "tail": 1},
+		{"handle": uri + "?offset=4", "offset": 4},
+		{"handle": uri + "?offset=9"},
+		{"handle": uri + "?line=1"},
+	} {
+		if _, text, isError := call(t, tools, in); !isError || !strings.Contains(text, "offset") {
+			t.Errorf("%v: %s", in, text)
+		}
 	}
 }

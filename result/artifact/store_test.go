@@ -141,6 +141,9 @@ func TestReasons(t *testing.T) {
 		"a file of ours":  {lockName, ErrMalformed},
 		"a part":          {mine + partSuffix, ErrMalformed},
 		"upper case":      {strings.ToUpper(mine), ErrMalformed},
+		"upper case URI":  {strings.ToUpper(scheme + mine), ErrMalformed},
+		"no offset":       {scheme + mine + "?line=3", ErrOffset},
+		"past the end":    {mine + "?offset=4", ErrOffset},
 		"another scheme":  {"file:" + mine, ErrMalformed},
 		"very long":       {strings.Repeat("é", 1<<20), ErrMalformed},
 		"not even a name": {"\x00/", ErrMalformed},
@@ -148,6 +151,9 @@ func TestReasons(t *testing.T) {
 		err := openErr(s, c.handle)
 		if !errors.Is(err, c.want) || !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if got := strings.Contains(err.Error(), "lower case"); got != (name == "upper case" || name == "upper case URI") {
+			t.Errorf("%s: %v", name, err)
 		}
 		if len(err.Error()) > 250 {
 			t.Errorf("%s: a text of %d bytes", name, len(err.Error()))

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -118,7 +119,7 @@ func (w *Writer) Keep() (how string, err error) {
 		how = info.how()
 	}
 	if info.Dropped > 0 {
-		how += fmt.Sprintf(" (the first %s of %s bytes are kept)", comma(info.Size), comma(info.Size+info.Dropped))
+		how += fmt.Sprintf(" (only the first %s of %s bytes are kept)", comma(info.Size), comma(info.Size+info.Dropped))
 	}
 	return how, nil
 }
@@ -147,6 +148,9 @@ func (w *Writer) commitLocked() error {
 	byContent := "text/plain"
 	if w.info.Binary {
 		byContent = "application/octet-stream"
+		if isText(w.info.MIMEType) { // whoever gave it did not know
+			w.info.MIMEType = ""
+		}
 	}
 	w.info.MIMEType = cmp.Or(w.info.MIMEType, byContent)
 	w.info.Created = time.Now()
@@ -253,6 +257,12 @@ func (w *Writer) lookLocked(b []byte) {
 }
 
 var newline = []byte{'\n'}
+
+// isText reports whether a MIME type is one of text.
+func isText(mimeType string) bool {
+	kind, _, _ := strings.Cut(strings.TrimSpace(mimeType), "/")
+	return strings.EqualFold(kind, "text")
+}
 
 // isBinary tells by the first bytes of a content whether it is not text.
 func isBinary(first []byte) bool {

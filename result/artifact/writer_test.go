@@ -219,3 +219,24 @@ func TestWriteFails(t *testing.T) {
 		t.Errorf("there are %d files, %d bytes being written", n, s.writing)
 	}
 }
+
+// A binary content is not given out as text, whatever its maker thought.
+func TestBinaryType(t *testing.T) {
+	s := testStore(t, &Store{})
+	for _, tt := range []struct{ given, content, want string }{
+		{"text/plain", "a\x00b", "application/octet-stream"},
+		{"TEXT/csv; charset=utf-8", "\xff\xfe\xfd", "application/octet-stream"},
+		{"", "a\x00b", "application/octet-stream"},
+		{"image/png", "a\x00b", "image/png"},
+		{"text/csv", "a,b", "text/csv"},
+	} {
+		w, err := s.Create("x", tt.given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(w, tt.content)
+		if info, err := w.Commit(); err != nil || info.MIMEType != tt.want {
+			t.Errorf("%q given for %q: %q, %v", tt.given, tt.content, info.MIMEType, err)
+		}
+	}
+}

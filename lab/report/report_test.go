@@ -1,0 +1,133 @@
+// Copyright (c) The Weir Authors.
+// SPDX-License-Identifier: Apache-2.0
+
+package report
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weir-mcp/weir/lab/stdiolab"
+)
+
+// recorded is the run that docs/lab.md quotes.
+func recorded(t *testing.T) stdiolab.Table {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "docs", "lab.csv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	table, err := stdiolab.ReadTable(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// TestHTML: the page has ten conclusions and a chart of every group that was measured, and fetches nothing.
+func TestHTML(t *testing.T) {
+	var out bytes.Buffer
+	table := recorded(t)
+	if err := HTML(&out, table); err != nil {
+		t.Fatal(err)
+	}
+	page := out.String()
+	if n := strings.Count(page, `<span class="verdict `); n != 10 {
+		t.Errorf("%d conclusions", n)
+	}
+	for _, g := range stdiolab.Groups() {
+		_, part, ok := strings.Cut(page, `<h2 id="`+g[0]+`">`)
+		part, _, _ = strings.Cut(part, "<h2 ")
+		if !ok || strings.Count(part, "<svg ") < 4 || strings.Count(part, "<svg ")%4 != 0 {
+			t.Errorf("group %s has %d drawings", g[0], strings.Count(part, "<svg "))
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?i)(src|href|url|import)[=( ]+["']?(https?:)?//`).FindAllString(page, -1) {
+		t.Errorf("the page fetches something: %s", m)
+	}
+	for _, want := range []string{"prefers-color-scheme: dark", machine(table), "% of lines", "bytes of a frame"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}
+
+// TestConclusions: what is not measured is called so, and a turned result turns the verdict.
+func TestConclusions(t *testing.T) {
+	for _, c := range conclusions(stdiolab.Table{}) {
+		if c.Verdict != notMeasured {
+			t.Errorf("without rows: %+v", c)
+		}
+	}
+	verdicts := func(table stdiolab.Table) string {
+		s := ""
+		for _, c := range conclusions(table) {
+			s += c.Verdict[:1]
+		}
+		return s
+	}
+	const want = "RCCCRCR?CC" // what is ? is a matter of time, and moves
+	table := recorded(t)
+	got := verdicts(table)
+	if got[:7]+"?"+got[8:] != want {
+		t.Errorf("verdicts %s, want %s", got, want)
+	}
+	for _, r := range table.Rows {
+		if r["group"] == "E1" && r["writer"] == "oneLock" && r["cell"] == "1024" {
+			r["bad"] = "1"
+		}
+		if r["group"] == "E4" {
+			r["note"] = strings.Replace(r["note"], "exceptions=0", "exceptions=1", 1)
+		}
+	}
+	if got := verdicts(table); got[3] != 'R' || got[8] != 'R' {
+		t.Errorf("with a damaged frame and an exception: %s", got)
+	}
+}
+
+// TestDrawings: the pictures in docs are those of the run in docs.
+func TestDrawings(t *testing.T) {
+	dir := t.TempDir()
+	if err := Files(dir, recorded(t)); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.svg"))
+	if err != nil || len(names) < 9 {
+		t.Fatalf("%q, %v", names, err)
+	}
+	for _, n := range names {
+		want, err := os.ReadFile(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join("..", "..", "docs", filepath.Base(n)))
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("docs/%s is another picture (%v): go run . report -svg ../docs ../docs/lab.csv", filepath.Base(n), err)
+		}
+	}
+}
+
+// TestDocument: docs/lab.md has the conclusions of the run in docs, and every picture.
+func TestDocument(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "lab.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table bytes.Buffer
+	if err := Markdown(&table, recorded(t)); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(doc, table.Bytes()) {
+		t.Errorf("docs/lab.md does not have this table (go run . report -md ../docs/lab.csv):\n%s", table.Bytes())
+	}
+	for _, c := range pictures(recorded(t)) {
+		if !bytes.Contains(doc, []byte("(lab-"+c.id+".svg)")) {
+			t.Errorf("docs/lab.md does not show lab-%s.svg", c.id)
+		}
+	}
+}
