@@ -64,8 +64,9 @@ type call struct {
 
 	watch   *time.Timer // has the guard watch it; set before pid
 	watched atomic.Bool
-	ended   *answer // of the guard, once it was asked
-	patient bool    // standard output is read at somebody else's pace
+	over    atomic.Bool // nobody has to watch it any more
+	ended   *answer     // of the guard, once it was asked
+	patient bool        // standard output is read at somebody else's pace
 }
 
 // Whether the command was handed over. The step away from notSent is taken
@@ -228,7 +229,7 @@ func (c *call) open(ctx context.Context) error {
 			conn.dropGuard()
 			if refusals++; refusals == maxAlone { // it takes none at all
 				conn.release()
-				return c.fail(err)
+				return c.fail(&toldError{err})
 			}
 		}
 		conn.release()
@@ -267,7 +268,7 @@ func (c *call) sessionError(ctx context.Context, err error) error {
 	if isClosed(c.conn.lost) {
 		return c.conn.cause
 	}
-	return firstCause(ctx, err)
+	return firstCause(ctx, &toldError{err})
 }
 
 // accept takes over an open session.
@@ -362,6 +363,9 @@ func (c *call) marked(m mark) {
 			if !isClosed(c.exited) {
 				g.watch(m.pid, c.id, c.grace())
 				c.watched.Store(true)
+				if c.over.Load() { // it may have been taken off the list before
+					g.unwatch(m.pid, c.id)
+				}
 			}
 		})
 	}

@@ -233,8 +233,22 @@ func TestClientKilled(t *testing.T) {
 // ours is reported as one that nothing can end.
 func TestForcedCommand(t *testing.T) {
 	needProc(t)
-	sleep := tempSleep()
-	s := startSSHD(t, sshdOptions{KeyOptions: `command="echo forced; exec sleep ` + sleep + `"`})
+	for _, where := range []string{"authorized_keys", "ForceCommand"} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			sleep := tempSleep()
+			forced := "echo forced; exec sleep " + sleep
+			o := sshdOptions{Config: "ForceCommand " + forced}
+			if where == "authorized_keys" {
+				o = sshdOptions{KeyOptions: `command="` + forced + `"`}
+			}
+			endForced(t, startSSHD(t, o), sleep)
+		})
+	}
+}
+
+// endForced cancels a call whose command the server has replaced.
+func endForced(t *testing.T, s *sshd, sleep string) {
 	t.Cleanup(func() {
 		killAll(processes("sleep " + sleep))
 	})

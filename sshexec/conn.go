@@ -85,7 +85,7 @@ func lostError(err error) error {
 // A lossError is ErrLost with a reason.
 type lossError struct{ err error }
 
-func (e *lossError) Error() string        { return ErrLost.Error() + ": " + e.err.Error() }
+func (e *lossError) Error() string        { return ErrLost.Error() + ": " + plain(e.err.Error(), maxTold) }
 func (e *lossError) Is(target error) bool { return target == ErrLost }
 func (e *lossError) Unwrap() error        { return e.err }
 

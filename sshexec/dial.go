@@ -161,7 +161,10 @@ func (h *Host) handshake(ctx context.Context, d *dial, w *wire, user string, key
 	}
 	if err != nil {
 		w.Close()
-		return nil, keys.failure(at.failure(err))
+		if known := keys.failure(at.failure(err)); known != err {
+			return nil, known
+		}
+		return nil, &toldError{err}
 	}
 	return ssh.NewClient(sc, channels, requests), nil
 }

@@ -6,7 +6,6 @@ package sshexec
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"golang.org/x/crypto/ssh"
@@ -59,7 +58,7 @@ func (c *call) conduct(ctx context.Context) (*exec.Output, error) {
 		return c.giveUp(ctx)
 	}
 	if c.cmd.Stdin != nil {
-		c.conn.run(c.feed)
+		go c.feed() // Close does not wait for who reads Stdin
 	}
 	end := c.await(ctx, c.exited, nil)
 	switch {
@@ -111,21 +110,6 @@ func (c *call) giveUp(ctx context.Context) (*exec.Output, error) {
 	}
 	o.Err = c.fail(cause)
 	return o, nil
-}
-
-// notThere is the error for a program or a directory that is not there.
-func (c *call) notThere(why byte, o *exec.Output) error {
-	if why == 'd' {
-		return c.startError(exec.BadDirectory, "the directory %q cannot be used there%s", c.cmd.Dir, lastLine(o))
-	}
-	return c.startError(exec.NotFound, "no such program there: check the name, or give its path")
-}
-
-func lastLine(o *exec.Output) string {
-	if text := o.Stderr.Head; text != "" && len(text) < 500 {
-		return ": " + text
-	}
-	return ""
 }
 
 // await returns "" when done is closed or later comes, or the reason to stop.
@@ -338,126 +322,4 @@ func (c *call) doubt() {
 		c.conn.retire()
 		c.giveBack()
 	}
-}
-
-// report closes the session and says what happened.
-func (c *call) report(ctx context.Context, end exec.End) *exec.Output {
-	stage := c.now()
-	if isClosed(c.drained) && stage == StageOutput {
-		stage = StageWait
-	}
-	pid := int(c.pid.Load())
-	g := c.conn.currentGuard()
-	exited := isClosed(c.exited) && c.status.known
-	o := &exec.Output{Host: c.h.name(), End: end, ExitCode: -1, PID: pid, Name: c.name}
-	if g != nil && pid != 0 {
-		if end == exec.PipesHeld && c.cmd.KeepSurvivors && !isClosed(c.conn.lost) {
-			c.ended = g.list(pid, c.id)
-			c.awaitAnswer(c.ended, replyTime)
-		}
-		if c.watch != nil && !c.watch.Stop() && !isClosed(c.conn.lost) {
-			g.unwatch(pid, c.id)
-		}
-	}
-	if !isClosed(c.drained) || !exited {
-		c.close() // else the server does
-		c.rest()
-	}
-	if isClosed(c.exited) { // it may have come by now
-		exited = c.status.known
-		o.ExitCode, o.Signal = c.status.code, c.status.signal
-	}
-	var cause error
-	switch o.End {
-	case exec.Exited:
-		if o.Signal != "" {
-			o.End = exec.Signalled
-		}
-	case exec.Cancelled, exec.TimedOut:
-		if cause = errKilled; !isClosed(c.killed) {
-			cause = context.Cause(ctx)
-		}
-	case exec.Unknown:
-		if cause = ErrNoStatus; isClosed(c.conn.lost) {
-			cause = c.conn.cause
-		}
-	}
-	if cause != nil {
-		o.Cause = c.secrets.Hide(cause.Error())
-		o.Err = &Error{Host: c.h.name(), Stage: stage, Err: cause}
-	}
-	answered := c.ended != nil && isClosed(c.ended.done) && c.ended.ok
-	if answered {
-		o.Survivors = c.ended.left
-		for i, s := range o.Survivors {
-			o.Survivors[i].Name = c.secrets.Hide(s.Name)
-		}
-	}
-	if !exited && !answered {
-		o.MayRun = c.mayRun(pid, g)
-		c.conn.check()
-		if pid != 0 && isClosed(c.conn.lost) {
-			c.h.addOrphan(orphan{pid, c.id})
-		}
-	}
-	o.Stdout, o.Stderr = c.out.result(), c.err.result()
-	if !exited && isClosed(c.conn.lost) {
-		o.Stdout.SoFar, o.Stderr.SoFar = true, true
-	}
-	o.Full = c.sink.Keep(o.Stdout.Truncated || o.Stderr.Truncated, o.Stdout.Bytes+o.Stderr.Bytes)
-	o.Full = c.sink.Keep(o.Stdout.Truncated || o.Stderr.Truncated, o.Stdout.Bytes+o.Stderr.Bytes)
-	o.SinkErr = c.sink.Err()
-	o.Elapsed = time.Since(c.began)
-	c.conn.prepare()
-	c.leave()
-	return o
-}
-
-// rest waits a moment for what is still on its way, and then lets nothing more
-// count.
-func (c *call) rest() {
-	if !isClosed(c.drained) {
-		d := closeTime
-		if c.patient {
-			d = c.grace()
-		}
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-c.drained:
-		case <-timer.C:
-		case <-c.conn.lost:
-			timer.Reset(closeTime)
-			select { // what had come is there
-			case <-c.drained:
-			case <-timer.C:
-			}
-		}
-	}
-	close(c.cut)
-	settled := make(chan struct{})
-	go func() {
-		c.out.settle()
-		c.err.settle()
-		close(settled)
-	}()
-	timer := time.NewTimer(c.grace())
-	defer timer.Stop()
-	select {
-	case <-settled:
-	case <-timer.C: // a Sink holds it
-	}
-}
-
-// mayRun says why the process may still run.
-func (c *call) mayRun(pid int, g *guard) string {
-	switch {
-	case pid == 0 && c.h.Bare:
-		return "its process id is not known, since Host.Bare sends the command as it is"
-	case pid == 0:
-		return "its process id is not known: the server, or the shell there, did not run the command as it was sent (a forced command?), or had not begun"
-	case isClosed(c.conn.lost) && g.isUp() && c.watched.Load():
-		return fmt.Sprintf("its process group there is %d; it is ended there when the server notices that the connection is gone", pid)
-	}
-	return fmt.Sprintf("its process group there is %d, and nothing there could be told to end it", pid)
 }

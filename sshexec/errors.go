@@ -70,6 +70,16 @@ func (e *timeoutError) Timeout() bool { return true }
 // Is makes it one that errors.Is finds as a deadline.
 func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// A toldError is an error in whose text may be what a server said. It shows
+// the beginning of it, and no control characters.
+type toldError struct{ err error }
+
+// maxTold is how much of that is shown, in bytes.
+const maxTold = 300
+
+func (e *toldError) Error() string { return plain(strings.TrimPrefix(e.err.Error(), "ssh: "), maxTold) }
+func (e *toldError) Unwrap() error { return e.err }
+
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("sshexec: ")

@@ -24,6 +24,7 @@ type fake struct {
 	good    atomic.Bool             // from now on it behaves
 	mute    atomic.Bool             // it does not answer global requests, such as keepalives
 	session func(s *fakeSession)    // runs a command
+	message string                  // with which a channel is refused
 	env     func(name string) bool  // takes a variable
 	wrap    func(net.Conn) net.Conn // around each connection
 
@@ -166,7 +167,7 @@ func (f *fake) serve(c net.Conn) {
 		switch what {
 		case "hang":
 		case "refuse":
-			n.Reject(ssh.ResourceShortage, "no more")
+			n.Reject(ssh.ResourceShortage, f.message)
 		default:
 			ch, requests, err := n.Accept()
 			if err != nil {

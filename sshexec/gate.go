@@ -85,6 +85,14 @@ func (g *gate) lower() bool {
 	return false
 }
 
+// reset makes the limit what it was before lower.
+func (g *gate) reset(limit int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limit = limit
+	g.passLocked()
+}
+
 func (g *gate) passLocked() {
 	for g.used < g.limit && len(g.waiting) > 0 {
 		close(g.waiting[0])

@@ -49,6 +49,7 @@ type guard struct {
 	wake    chan struct{} // receives when there are lines
 	dead    bool
 	watched int                // how often watch was called
+	orphans []orphan           // that it has to end first
 	ch      ssh.Channel        // once it is open
 	answers map[string]*answer // by call id
 }
@@ -70,7 +71,8 @@ func (c *conn) startGuard(kind shellKind) *guard {
 	}
 	g := &guard{c: c, up: make(chan struct{}), wake: make(chan struct{}, 1), answers: make(map[string]*answer)}
 	c.guard = g
-	for _, o := range c.h.takeOrphans() {
+	g.orphans = c.h.takeOrphans()
+	for _, o := range g.orphans {
 		g.tell("k %d %s %d 0", o.pid, o.id, steps(exec.DefaultGrace))
 	}
 	c.run(func() {
@@ -92,10 +94,15 @@ func (c *conn) dropGuard() bool {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.ch != nil {
-		g.ch.Close()
-	}
+	g.closeLocked()
 	return true
+}
+
+// closeLocked ends the session, and waits for nobody.
+func (g *guard) closeLocked() {
+	if ch := g.ch; ch != nil {
+		g.c.run(func() { ch.Close() })
+	}
 }
 
 // currentGuard is the guard if there is one.
@@ -166,10 +173,27 @@ func (g *guard) tell(format string, a ...any) {
 	if g.dead {
 		return
 	}
+	if g.lines.Len() > maxLines { // it does not read
+		g.closeLocked()
+		return
+	}
 	fmt.Fprintf(&g.lines, format+"\n", a...)
 	select {
 	case g.wake <- struct{}{}:
 	default:
+	}
+}
+
+// maxLines is how many bytes wait for a guard, at most about.
+const maxLines = 64 << 10
+
+// forget is for an answer that is not waited for any more.
+func (g *guard) forget(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if a := g.answers[id]; a != nil {
+		close(a.done)
+		delete(g.answers, id)
 	}
 }
 
@@ -248,6 +272,9 @@ func (g *guard) die() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.dead = true
+	if !g.isUp() {
+		g.c.h.addOrphans(g.orphans...) // for the next one
+	}
 	for id, a := range g.answers {
 		close(a.done)
 		delete(g.answers, id)

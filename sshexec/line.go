@@ -205,7 +205,10 @@ func (l *line) bare() string { return l.command() }
 func checkEnv(env []string) error {
 	for _, kv := range env {
 		key, value, ok := strings.Cut(kv, "=")
-		if !ok || !isName(key) {
+		if !ok { // it may be a value, and is not shown
+			return errors.New(`a variable is not of the form "NAME=value"`)
+		}
+		if !isName(key) {
 			return fmt.Errorf("%q is no name of a variable", key)
 		}
 		if strings.IndexByte(value, 0) >= 0 {

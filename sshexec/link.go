@@ -40,7 +40,7 @@ type link struct {
 	all     tasks        // every goroutine of the host and its connections
 }
 
-// An orphan is a process whose connection was lost while it ran.
+// An orphan is a process that may run although its call is over.
 type orphan struct {
 	pid int
 	id  string
@@ -49,13 +49,11 @@ type orphan struct {
 // maxOrphans is how many are remembered.
 const maxOrphans = 64
 
-// addOrphan remembers a process that has to be ended.
-func (h *Host) addOrphan(o orphan) {
+// addOrphans remembers processes that have to be ended.
+func (h *Host) addOrphans(o ...orphan) {
 	h.link.lost.Lock()
 	defer h.link.lost.Unlock()
-	if len(h.link.orphans) < maxOrphans {
-		h.link.orphans = append(h.link.orphans, o)
-	}
+	h.link.orphans = append(h.link.orphans, o[:min(len(o), maxOrphans-len(h.link.orphans))]...)
 }
 
 // takeOrphans hands them over.
@@ -86,11 +84,16 @@ func (h *Host) initLocked() {
 	}
 	h.link.ready = true
 	h.link.closing = make(chan struct{})
+	h.link.gate.limit = h.sessions()
+}
+
+// sessions is how many calls have a session at the same time.
+func (h *Host) sessions() int {
 	n := orDefault(h.MaxSessions, DefaultMaxSessions)
 	if h.Pool != nil && h.Pool.MaxSessions > 0 {
 		n = min(n, h.Pool.MaxSessions)
 	}
-	h.link.gate.limit = n
+	return n
 }
 
 // closing is closed when the host takes no more calls.
@@ -211,6 +214,7 @@ func (h *Host) dialLocked(hop bool) {
 			}
 		case err == nil:
 			l.conn, d.conn = c, c
+			l.gate.reset(h.sessions()) // the server may take more by now
 			l.failed, l.failures, l.retry = nil, 0, time.Time{}
 			c.users = d.waiters // it would be taken for idle otherwise
 			c.restLocked()
@@ -265,7 +269,8 @@ func (h *Host) Connect(ctx context.Context) error {
 // Close ends the connection and takes no more calls. Those that run are over:
 // their Outputs say so, and their processes are ended over there as after any
 // loss of the connection. It waits until the connection is closed and nothing
-// of it is left, not for the calls. It may be called again.
+// of it is left, not for the calls nor for a Read of their Stdin; a Write of a
+// Cmd.Sink that does not return holds it up. It may be called again.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	h.initLocked()

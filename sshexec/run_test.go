@@ -64,6 +64,7 @@ func TestNotRun(t *testing.T) {
 		{exec.Cmd{Path: "pwd", Dir: "no'such"}, exec.BadDirectory, "no'such"},
 		{exec.Cmd{Path: "true", Args: []string{"a\x00b"}}, exec.BadArgument, "NUL"},
 		{exec.Cmd{Path: "true", Env: []string{"A B=c"}}, exec.BadArgument, "A B"},
+		{exec.Cmd{Path: "true", Env: []string{"hunter2"}}, exec.BadArgument, "NAME=value"},
 		{exec.Cmd{Path: "echo", Args: []string{strings.Repeat("x", 200_000)}}, exec.ArgumentsTooLong, "standard input"},
 		{exec.Cmd{Path: "hunter2", Redact: []string{"hunter2"}}, exec.NotFound, "[redacted]"},
 	} {

@@ -141,8 +141,10 @@ func (c *conn) dropSpare() bool {
 	c.noSpare = true
 	c.mu.Unlock()
 	if ok {
-		s.ch.Close()
-		c.run(func() { ssh.DiscardRequests(s.requests) })
+		c.run(func() {
+			s.ch.Close()
+			ssh.DiscardRequests(s.requests)
+		})
 	}
 	return ok
 }

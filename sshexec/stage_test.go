@@ -316,8 +316,12 @@ func TestLost(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	f.good.Store(true)
+	h.link.gate.limit = 1 // as if the server had refused a second session
 	if o := mustRun(t, t.Context(), h, exec.Cmd{Path: "x"}); !o.Success() {
 		t.Errorf("the next: %+v", o)
+	}
+	if n := h.link.gate.limit; n != DefaultMaxSessions {
+		t.Errorf("%d sessions on the new connection, want %d", n, DefaultMaxSessions)
 	}
 	if n := f.execs.Load(); n != 2 || f.total != 2 {
 		t.Errorf("%d commands on %d connections, want 2 on 2", n, f.total)
@@ -352,28 +356,6 @@ func TestClose(t *testing.T) {
 	if err := never.Close(); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestKeepalive holds when a dead connection is found out, by the defaults.
-func TestKeepalive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := &fake{session: func(s *fakeSession) { s.reply(true); s.ignore() }}
-		h := f.piped(t)
-		time.AfterFunc(100*time.Second, func() { f.mute.Store(true) }) // until then it answers
-		began := time.Now()
-		o := mustRun(t, t.Context(), h, exec.Cmd{Path: "x"})
-		// The last answer came to the question at 90 s; then a question after
-		// 15 s, and three times 15 s for an answer.
-		if d := time.Since(began); d != 150*time.Second {
-			t.Errorf("it took %v", d)
-		}
-		if o.End != exec.Unknown || !errors.Is(o.Err, ErrKeepalive) || o.MayRun == "" {
-			t.Errorf("%+v", o)
-		}
-		h.Close()
-		f.drop()
-		f.ends.Wait()
-	})
 }
 
 // TestIdle holds how long a connection is kept that nobody uses.
