@@ -47,9 +47,9 @@ func (l BlameLine) line() string {
 	return fmt.Sprintf("%s (%s %s) %d: %s", short(l.Commit), l.Author, day(l.Date), l.Line, l.Text)
 }
 
-func (l BlameLine) shrink(max int) (BlameLine, bool) {
-	l.Subject = text([]byte(l.Subject), 80, 0)
-	l.Text = text([]byte(l.Text), max/6, 0)
+func (l BlameLine) shrink(limit int) (BlameLine, bool) {
+	l.Subject, l.Text = cut(l.Subject, limit, max(limit/8, 60)), cut(l.Text, limit, limit/3)
+	l.Author, l.Path = cut(l.Author, limit, limit/6), cut(l.Path, limit, limit/4)
 	return l, true
 }
 
@@ -108,7 +108,8 @@ func (g *roots) gitBlame(ctx context.Context, req *tool.Request, in blameInput, 
 		end = min(end, in.EndLine)
 	}
 	page.Noun, page.Sorted, page.Hint = "lines", "by number", "narrow the range with startLine and endLine"
-	page.Line, page.Shrink, page.Extra = BlameLine.line, BlameLine.shrink, &BlameSummary{quote(path), id}
+	page.Line, page.Shrink, page.Extra = BlameLine.line, BlameLine.shrink, &BlameSummary{cut(quote(path), page.Budget.Bytes, page.Budget.Bytes/8), id}
+	shorten(page)
 	for pos.Line <= end {
 		last := min(end, pos.Line+maxBlamed-1)
 		err := r.blameLines(ctx, in, id, path, pos.Line, last, func(l BlameLine) bool {

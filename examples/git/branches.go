@@ -46,11 +46,21 @@ func (b Branch) line() string {
 	if b.Current {
 		mark = "* "
 	}
-	s := fmt.Sprintf("%s%s %s %s %s", mark, b.Name, short(b.Commit), day(b.Date), b.Subject)
+	name := b.Name
+	if b.Kind != "local" { // no name of a branch or tag has a space
+		name += " (" + b.Kind + ")"
+	}
+	s := fmt.Sprintf("%s%s %s %s %s", mark, name, short(b.Commit), day(b.Date), b.Subject)
 	if b.Upstream != "" {
 		s += " [" + b.Upstream + ": " + b.Track + "]"
 	}
 	return s
+}
+
+func (b Branch) shrink(limit int) (Branch, bool) {
+	b.Name, b.Subject = cut(b.Name, limit, limit/3), cut(b.Subject, limit, limit/4)
+	b.Author, b.Upstream, b.Target = cut(b.Author, limit, limit/6), cut(b.Upstream, limit, limit/4), cut(b.Target, limit, limit/4)
+	return b, true
 }
 
 // A branchPosition is where a page of git_branches begins.
@@ -84,12 +94,13 @@ func (g *roots) gitBranches(ctx context.Context, req *tool.Request, in branchesI
 	case "tag":
 		page.Noun = "tags"
 	case "all":
-		page.Noun = "branches and tags"
+		page.Noun, page.Sorted = "refs", "by kind (local, remote, tag) and name"
 	}
 	if in.Sort == "recent" {
 		page.Sorted = "by date, the latest first"
 	}
-	page.Line = Branch.line
+	page.Line, page.Shrink = Branch.line, Branch.shrink
+	shorten(page)
 	if in.Limit > 0 {
 		page.Budget.Items = min(page.Budget.Items, in.Limit)
 	}
@@ -168,6 +179,7 @@ func (r *repo) refs(ctx context.Context, in branchesInput) ([]ref, error) {
 		}
 	}
 	var refs []ref
+	names := 0 // bytes of them
 	for rec, err := range r.records(ctx, '\n', args...) {
 		if err != nil {
 			return nil, err
@@ -176,8 +188,8 @@ func (r *repo) refs(ctx context.Context, in branchesInput) ([]ref, error) {
 		if in.Name != "" && !strings.Contains(strings.ToLower(name), strings.ToLower(in.Name)) {
 			continue
 		}
-		if len(refs) == maxRefs {
-			return nil, fmt.Errorf("more than %d branches and tags; narrow the list with kind", maxRefs)
+		if names += len(name); len(refs) == maxRefs || names > maxNames {
+			return nil, fmt.Errorf("more than %d branches and tags, or their names have more than %d MiB; narrow the list with name or kind", maxRefs, maxNames>>20)
 		}
 		seconds, _ := strconv.ParseInt(date, 10, 64)
 		refs = append(refs, ref{name, seconds})

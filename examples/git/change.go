@@ -29,9 +29,9 @@ type Change struct {
 func (c Change) line() string {
 	switch c.Kind {
 	case "file":
-		name := c.Path
+		name := inLine(c.Path)
 		if c.OldPath != "" {
-			name = c.OldPath + " -> " + c.Path
+			name = inLine(c.OldPath) + " -> " + name
 		}
 		s := fmt.Sprintf("%-12s %s", c.Status, name)
 		if c.Added != nil && c.Deleted != nil {
@@ -44,14 +44,14 @@ func (c Change) line() string {
 		}
 		return s
 	case "hunk":
-		return c.Path + " " + c.Header + "\n" + c.Text
+		return inLine(c.Path) + " " + c.Header + "\n" + c.Text
 	case "note":
 		if c.Path == "" {
 			return c.Text
 		}
-		return c.Path + ": " + c.Text
+		return inLine(c.Path) + ": " + c.Text
 	case "entry":
-		s := fmt.Sprintf("%-10s %s", c.Type, c.Path)
+		s := fmt.Sprintf("%-10s %s", c.Type, inLine(c.Path))
 		if c.Size != nil {
 			s += fmt.Sprintf(" (%d bytes)", *c.Size)
 		}
@@ -62,13 +62,15 @@ func (c Change) line() string {
 	return c.Text
 }
 
-// shrink shortens the text of a change that would not fit a page of its own.
-func (c Change) shrink(max int) (Change, bool) {
-	room := (max - 150 - len(c.Path) - len(c.OldPath) - len(c.Header)) / 2
-	if room < 0 {
-		return c, false
+// shrink shortens a change that would not fit a page of its own.
+func (c Change) shrink(limit int) (Change, bool) {
+	c.Path, c.OldPath = cut(c.Path, limit, limit/2), cut(c.OldPath, limit, limit/4)
+	if i := strings.LastIndex(c.Header, "@@ "); i > 0 {
+		c.Header = c.Header[:i+len("@@")]
 	}
-	c.Text = text([]byte(c.Text), room, 0)
+	bare := c
+	bare.Text = ""
+	c.Text = cut(c.Text, limit, max(limit-inJSON(bare.line()), 0))
 	return c, true
 }
 

@@ -47,8 +47,12 @@ type changedFile struct {
 	added, deleted int64 // -1 for a binary file, and when they were not asked for
 }
 
-// maxFiles bounds the files of one comparison.
-const maxFiles = 50_000
+// maxFiles bounds the files of one comparison, and maxNames the bytes of names
+// that one call holds: a repository may have names of any length.
+const (
+	maxFiles = 50_000
+	maxNames = 16 << 20
+)
 
 // files lists the changed files, sorted by path; with the numbers of their lines
 // if counted is set, for which git has to read them.
@@ -58,6 +62,7 @@ func (c *comparison) files(ctx context.Context, counted bool) ([]changedFile, er
 		more = append(more, "--numstat")
 	}
 	var list []changedFile
+	names := 0 // bytes of them
 	numbers := make(map[string][2]int64)
 	next := c.tokens(ctx, c.args(more, c.specs))
 	defer next.stop()
@@ -82,8 +87,9 @@ func (c *comparison) files(ctx context.Context, counted bool) ([]changedFile, er
 			if n := len(list); n > 0 && list[n-1].path == f.path && list[n-1].status == 'U' {
 				continue
 			}
-			if list = append(list, f); len(list) > maxFiles {
-				return nil, fmt.Errorf("more than %d files are changed; compare a part of them with paths", maxFiles)
+			names += len(f.path) + len(f.old)
+			if list = append(list, f); len(list) > maxFiles || names > maxNames {
+				return nil, fmt.Errorf("more than %d files are changed, or their names have more than %d MiB; compare a part of them with paths", maxFiles, maxNames>>20)
 			}
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,9 @@ import (
 func (g *roots) base(args []string) exec.Cmd {
 	var above []string
 	for _, r := range g.list {
+		if slices.ContainsFunc(g.list, func(o root) bool { return o.dir != r.dir && within(r.dir, o.dir) }) {
+			continue // within another root, whose repository it may be a part of
+		}
 		above = append(above, filepath.Dir(r.dir))
 	}
 	env := []string{
@@ -75,6 +79,7 @@ var overrides = []string{
 	"column.ui", "never",
 	"core.quotePath", "true",
 	"core.safecrlf", "false",
+	"core.warnAmbiguousRefs", "true",
 	"diff.interHunkContext", "0",
 	"diff.suppressBlankEmpty", "false",
 	"diff.indentHeuristic", "true",

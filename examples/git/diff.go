@@ -30,7 +30,7 @@ type diffInput struct {
 
 // A DiffSummary stands beside the items of git_diff.
 type DiffSummary struct {
-	From    string `json:"from" jsonschema:"description=the left side: a commit\\, or the index"`
+	From    string `json:"from" jsonschema:"description=the left side: a commit (in a small page the first digits of its id)\\, or the index"`
 	To      string `json:"to" jsonschema:"description=the right side: a commit\\, the index or the working tree"`
 	Files   int    `json:"files" jsonschema:"description=files that differ"`
 	Added   int64  `json:"added" jsonschema:"description=lines added in all"`
@@ -84,8 +84,12 @@ func (g *roots) gitDiff(ctx context.Context, req *tool.Request, in diffInput, pa
 		c.sides = append(c.sides, hex.EncodeToString(pos.To))
 		summary.To = hex.EncodeToString(pos.To)
 	}
-	page.Noun, page.Hint = "files and hunks", "narrow the comparison with paths, glob or statOnly"
+	page.Noun, page.Hint = "changes", "narrow the comparison with paths, glob or statOnly"
 	page.Line, page.Shrink, page.Extra = Change.line, Change.shrink, summary
+	shorten(page)
+	if small(page.Budget) {
+		summary.From, summary.To = short(summary.From), short(summary.To)
+	}
 	err = c.fill(ctx, page, &pos, func() {
 		summary.Files, summary.Added, summary.Deleted = pos.Files, pos.Added, pos.Deleted
 		*note = fmt.Sprintf("%s to %s: files that differ: %d, lines added: %d, deleted: %d.", summary.From, summary.To, pos.Files, pos.Added, pos.Deleted)
@@ -94,6 +98,15 @@ func (g *roots) gitDiff(ctx context.Context, req *tool.Request, in diffInput, pa
 		if stopErr := stop(req, page, g.diff, pos); err == errFull {
 			return stopErr
 		}
+	}
+	if err == nil && pos.Files == 0 && in.Cursor == "" {
+		var trees []string
+		for _, id := range [][]byte{pos.From, pos.To} {
+			if id != nil {
+				trees = append(trees, hex.EncodeToString(id))
+			}
+		}
+		return r.checkPaths(ctx, in.Paths, trees...)
 	}
 	return err
 }

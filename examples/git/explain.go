@@ -22,6 +22,8 @@ var explanations = []struct {
 }{
 	{regexp.MustCompile(`not a git repository`),
 		"%s is not in a git repository below a root of this server; give the directory of one as repo"},
+	{regexp.MustCompile(`cannot use Perl-compatible regexes`),
+		"perl: the git that is installed does not know Perl's regular expressions; leave it out, and write an extended one"},
 	{regexp.MustCompile(`dubious ownership|unsafe repository`),
 		"%s belongs to another user of this machine, and git reads it only when its user allows that: ask them to run git config --global --add safe.directory with its path"},
 	{regexp.MustCompile(`bad (?:numeric |boolean )?config|bad config line|unable to parse .*config|invalid section name|bad config variable`),
@@ -32,8 +34,8 @@ var explanations = []struct {
 		"there is no path $1 in that revision; git_ls_files with the same revision lists what there is, and git_log with the path tells when it went"},
 	{regexp.MustCompile(`bad object|unable to read|missing blob|could not fetch|is a partial clone|promisor`),
 		"an object is missing, and this server fetches nothing (%s may be a partial or shallow clone): $0"},
-	{regexp.MustCompile(`fatal: command line, (.*)|(?:Invalid|invalid) regular expression.*|Unmatched .*`),
-		"pattern: git does not take it as a regular expression: $0; set fixed to search for the text as it is"},
+	{regexp.MustCompile(`fatal: (?:command line|-e option), (?s:.*)': (.*)|((?:Invalid|invalid) regular expression.*|Unmatched .*)`),
+		"pattern: it is no regular expression: $1; set fixed to search for the text as it is"},
 }
 
 // explain says in words for a model why git has not done what it was asked, or

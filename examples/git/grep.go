@@ -43,17 +43,14 @@ type Match struct {
 
 func (m Match) line() string {
 	if m.Column == 0 {
-		return fmt.Sprintf("%s-%d-%s", m.Path, m.Line, m.Text)
+		return fmt.Sprintf("%s-%d-%s", inLine(m.Path), m.Line, m.Text)
 	}
-	return fmt.Sprintf("%s:%d:%d:%s", m.Path, m.Line, m.Column, m.Text)
+	return fmt.Sprintf("%s:%d:%d:%s", inLine(m.Path), m.Line, m.Column, m.Text)
 }
 
-func (m Match) shrink(max int) (Match, bool) {
-	room := (max - 80 - len(m.Path)) / 2
-	if room < 0 {
-		return m, false
-	}
-	m.Text = text([]byte(m.Text), room, 0)
+func (m Match) shrink(limit int) (Match, bool) {
+	m.Path = cut(m.Path, limit, limit/2)
+	m.Text = cut(m.Text, limit, max(limit-inJSON(m.Path)-60, 0))
 	return m, true
 }
 
@@ -75,6 +72,8 @@ func (g *roots) gitGrep(ctx context.Context, req *tool.Request, in grepInput, pa
 		return err
 	}
 	switch {
+	case checkText("pattern", in.Pattern, false) != nil:
+		return checkText("pattern", in.Pattern, false)
 	case in.Fixed && in.Perl:
 		return errors.New("fixed and perl exclude each other")
 	case in.Revision != "" && in.Untracked:
@@ -100,6 +99,7 @@ func (g *roots) gitGrep(ctx context.Context, req *tool.Request, in grepInput, pa
 		page.Noun = "lines"
 	}
 	page.Line, page.Shrink = Match.line, Match.shrink
+	shorten(page)
 
 	full := false
 	from := pos
@@ -128,6 +128,15 @@ func (g *roots) gitGrep(ctx context.Context, req *tool.Request, in grepInput, pa
 		}
 	}
 	if !full && (rest.begun || rest.end()) && !full {
+		if pos.Seen == 0 {
+			var trees []string
+			if pos.Tree != nil {
+				trees = append(trees, hex.EncodeToString(pos.Tree))
+			}
+			if err := r.checkPaths(ctx, in.Paths, trees...); err != nil {
+				return err
+			}
+		}
 		page.Total(pos.Seen)
 		return nil
 	}
@@ -174,6 +183,7 @@ func (r *repo) matches(ctx context.Context, in grepInput, tree []byte, specs []s
 	}
 	args = append(append(args, "--"), specs...)
 	return func(yield func(found, error) bool) {
+		tracked := beneath{top: r.top}
 		var name []byte // the first lines of a name with line breaks
 		for rec, err := range r.grepRecords(ctx, args) {
 			if err != nil {
@@ -192,6 +202,9 @@ func (r *repo) matches(ctx context.Context, in grepInput, tree []byte, specs []s
 			}
 			f := found{path: strings.TrimPrefix(string(name)+string(path), prefix)}
 			name = name[:0]
+			if tree == nil && tracked.linked(f.path) {
+				continue
+			}
 			// "line NUL column NUL text", or of the context "line NUL text".
 			line, rest, _ := bytes.Cut(rest, []byte{0})
 			f.Line = number(string(line))

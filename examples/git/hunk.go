@@ -87,7 +87,7 @@ func (h *hunks) line(rec record) error {
 		if h.newLeft == 0 {
 			h.nextNew++
 		}
-		h.section = text(m[5], 200, 0)
+		h.section = text(m[5], max(min(h.maxBytes/2, 200), 0), 0)
 		h.begin()
 		return nil
 	}

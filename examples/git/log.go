@@ -4,7 +4,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
@@ -90,9 +92,15 @@ func (c Commit) line() string {
 	return s
 }
 
-func (c Commit) shrink(max int) (Commit, bool) {
-	c.Body = text([]byte(c.Body), max/4, 0)
-	c.Refs = c.Refs[:min(len(c.Refs), 3)]
+func (c Commit) shrink(limit int) (Commit, bool) {
+	c.Subject, c.Body = cut(c.Subject, limit, limit/3), cut(c.Body, limit, limit/4)
+	c.Author, c.Email = cut(c.Author, limit, limit/6), cut(c.Email, limit, limit/6)
+	c.Parents = c.Parents[:min(len(c.Parents), max(limit/200, 2))]
+	refs := c.Refs[:min(len(c.Refs), 3)]
+	c.Refs = nil
+	for _, ref := range refs {
+		c.Refs = append(c.Refs, cut(ref, limit, limit/8))
+	}
 	return c, true
 }
 
@@ -117,6 +125,14 @@ func (g *roots) gitLog(ctx context.Context, req *tool.Request, in logInput, page
 	if err != nil {
 		return err
 	}
+	for _, a := range []struct {
+		name, text string
+		lines      bool
+	}{{"author", in.Author, false}, {"message", in.Message, false}, {"changed", in.Changed, true}} {
+		if err := checkText(a.name, a.text, a.lines); err != nil {
+			return err
+		}
+	}
 	if in.Follow && len(in.Paths) != 1 {
 		return errors.New("follow needs exactly one path, that of a file")
 	}
@@ -133,8 +149,19 @@ func (g *roots) gitLog(ctx context.Context, req *tool.Request, in logInput, page
 			return err
 		}
 	}
+	if in.Follow && in.Cursor == "" {
+		path, _ := cleanPath(in.Paths[0])
+		if id, err := r.parse(ctx, hex.EncodeToString(pos.From)+":"+path); err != nil {
+			return err
+		} else if id != "" {
+			if kind, err := r.output(ctx, "cat-file", "-t", id); err != nil || strings.TrimSpace(kind) != "blob" {
+				return cmp.Or(err, fmt.Errorf("follow needs the path of a file, and %s is a directory", quote(path)))
+			}
+		}
+	}
 	page.Noun, page.Hint = "commits", "narrow the list with paths, author, since or a range"
 	page.Line, page.Shrink = Commit.line, Commit.shrink
+	shorten(page)
 	if in.Limit > 0 {
 		page.Budget.Items = min(page.Budget.Items, in.Limit)
 	}
@@ -161,6 +188,9 @@ func (g *roots) gitLog(ctx context.Context, req *tool.Request, in logInput, page
 		w.show(c)
 	}
 	page.Total(int64(w.pos.Seen))
+	if w.pos.Seen == 0 && in.Author == "" && in.Message == "" && in.Changed == "" && in.Since == "" && in.Until == "" {
+		return r.checkPaths(ctx, in.Paths, hex.EncodeToString(pos.From))
+	}
 	return nil
 }
 

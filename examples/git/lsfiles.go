@@ -36,9 +36,14 @@ type File struct {
 func (f File) line() string {
 	switch {
 	case f.Type == "" || f.Type == "file":
-		return f.Path
+		return inLine(f.Path)
 	}
-	return f.Path + " (" + f.Type + ")"
+	return inLine(f.Path) + " (" + f.Type + ")"
+}
+
+func (f File) shrink(limit int) (File, bool) {
+	f.Path = cut(f.Path, limit, max(limit-60, 0))
+	return f, true
 }
 
 // A filesPosition is where a page of git_ls_files begins.
@@ -114,7 +119,8 @@ func (g *roots) gitLsFiles(ctx context.Context, req *tool.Request, in filesInput
 		list = r.indexed(ctx, in.Which, specs)
 	}
 	page.Noun, page.Sorted, page.Hint = "files", "by path", "narrow the list with paths or glob"
-	page.Line = File.line
+	page.Line, page.Shrink = File.line, File.shrink
+	shorten(page)
 	if in.Limit > 0 {
 		page.Budget.Items = min(page.Budget.Items, in.Limit)
 	}
@@ -142,6 +148,13 @@ func (g *roots) gitLsFiles(ctx context.Context, req *tool.Request, in filesInput
 	}
 	rest.end()
 	page.Total(total)
+	if total == 0 {
+		var trees []string
+		if atRevision {
+			trees = append(trees, hex.EncodeToString(pos.Tree))
+		}
+		return r.checkPaths(ctx, in.Paths, trees...)
+	}
 	if full {
 		return stop(req, page, g.files, next)
 	}

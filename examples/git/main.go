@@ -8,6 +8,9 @@
 // It runs the git that is installed (2.32 or later). Answers are bounded pages,
 // whose cursors go on without a gap, also when commits are added meanwhile.
 //
+// With several roots each has the name of its directory, and NAME-2 if that is
+// taken; a repository is named by that and the path below.
+//
 // Only repositories at or below a root are read; one whose files lie elsewhere
 // (a worktree, a submodule, borrowed objects) needs a root there too. What a
 // model says never reaches git where it could be an option: revisions are
@@ -42,7 +45,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("git: ")
 	var roots dirs
-	flag.Var(&roots, "root", "a `DIR` to serve, with the repositories at or below it; may be given several times (default \".\")")
+	flag.Var(&roots, "root", "a `DIR` to serve, with the repositories at or below it; may be given several times, where one of the same base name as another is called NAME-2 (default \".\")")
 	write := flag.Bool("write", false, "add the tools that change a repository")
 	trust := flag.Bool("trust", false, "with -write: run the hooks, filters and signing that a repository configures when changing it")
 	flag.Parse()

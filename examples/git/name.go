@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -46,6 +47,18 @@ func quote(name string) string {
 	b.WriteByte('"')
 	return b.String()
 }
+
+// inLine is a shown name as it stands in a line of the text form: in quotes too
+// where it could be taken for a name and what stands behind it there, such as
+// "a (executable)" or "a -> b".
+func inLine(shown string) string {
+	if !strings.HasPrefix(shown, `"`) && besideNames.MatchString(shown) {
+		return `"` + shown + `"`
+	}
+	return shown
+}
+
+var besideNames = regexp.MustCompile(` -> | \(| \| | @@|: |:$|[:-]\d+[:-]`)
 
 func plain(name string) bool {
 	for i := 0; i < len(name); {
@@ -112,6 +125,8 @@ func cleanPath(s string) (string, error) {
 	switch {
 	case strings.IndexByte(p, 0) >= 0:
 		return "", errors.New("a path has no NUL")
+	case p == "":
+		return "", errors.New(`a path is empty; "." is the whole repository`)
 	case path.IsAbs(p):
 		return "", fmt.Errorf("path %s: paths are relative to the top of the repository, such as %q", quote(p), "src/main.go")
 	}
@@ -130,10 +145,14 @@ func cleanPath(s string) (string, error) {
 // it is no option, no magic and, in a path, no pattern.
 func pathspecs(paths []string, glob string) ([]string, error) {
 	var clean []string
+	total := 0
 	for _, p := range paths {
 		c, err := cleanPath(p)
 		if err != nil {
 			return nil, err
+		}
+		if total += len(c); total > maxPathBytes {
+			return nil, fmt.Errorf("paths: have more than %d bytes together; give fewer", maxPathBytes)
 		}
 		clean = append(clean, c)
 	}
@@ -149,6 +168,12 @@ func pathspecs(paths []string, glob string) ([]string, error) {
 		return nil, errors.New("glob: a pattern has no NUL")
 	case strings.HasPrefix(glob, "/"):
 		return nil, errors.New(`glob: patterns are relative to the top of the repository, such as "src/**/*.go"`)
+	}
+	if err := checkText("glob", glob, true); err != nil {
+		return nil, err
+	}
+	if _, err := matcher(glob); err != nil {
+		return nil, err
 	}
 	if !strings.Contains(glob, "/") {
 		glob = "**/" + glob // as .gitignore has it: a name at any depth

@@ -112,73 +112,33 @@ func project[T, R any](list []T, f func(T) R) (out []R) {
 	return out
 }
 
-// A big file costs one line of a comparison, and is read in pages by itself.
-func TestBigFile(t *testing.T) {
+// The pages of a directory have each entry once, in git's order, where a
+// directory stands behind files whose names begin like it.
+func TestShowDirectoryPages(t *testing.T) {
 	t.Parallel()
 	dir := initRepo(t, t.TempDir())
-	write(t, dir, map[string]string{"small.txt": "one\n"})
-	commit(t, dir, "one")
-	git(t, dir, "config", "core.compression", "0") // to be quick
-	const size = 50 << 20
-	line := strings.Repeat("generated ", 9) + "line\n"
-	big := strings.Repeat(line, size/len(line))
-	write(t, dir, map[string]string{"big.txt": big, "one-line.js": strings.Repeat("x", 1<<20), "small.txt": "two\n", "zero.bin": "\x00\x01\x02"})
-	commit(t, dir, "two")
+	files := map[string]string{"a/in": "", "z": ""}
+	for i := range 40 {
+		files[fmt.Sprintf("a-%02d", i)] = ""
+	}
+	write(t, dir, files)
+	commit(t, dir, "all")
+	want := strings.Split(git(t, dir, "ls-tree", "--name-only", "HEAD"), "\n")
 	tools := serve(t, dir)
-	changes, pages := all[Change](t, tools, "git_diff", args{"from": "HEAD~1", "to": "HEAD"}, nil)
-	if pages != 1 {
-		t.Errorf("%d pages", pages)
-	}
-	var lines []string
-	for _, c := range changes {
-		if c.Path == "big.txt" || c.Path == "one-line.js" || c.Path == "zero.bin" {
-			lines = append(lines, c.line()[:min(len(c.line()), 100)])
-		}
-	}
-	n := size / len(line)
-	want := []string{
-		fmt.Sprintf("added        big.txt | +%d -0 (its hunks are left out; to see them compare this path alone)", n),
-		"added        one-line.js | +1 -0",
-		"added        zero.bin | binary",
-	}
-	if len(lines) != 4 || !slices.Equal(lines[:3], want) || !strings.HasPrefix(lines[3], "one-line.js @@ -0,0 +1 @@\n+xxx") {
-		t.Errorf("%q", lines)
-	}
-	// By itself it is read hunk by hunk, each with its own numbers.
-	next := int64(1)
-	in := args{"from": "HEAD~1", "to": "HEAD", "paths": []string{"big.txt"}}
-	for range 3 {
-		p, _ := call[Change, none](t, tools, "git_diff", in)
-		for _, c := range p.Items {
-			if c.Kind != "hunk" {
-				continue
+	for size := 1024; size < 1280; size += 48 { // from 8 entries a page on
+		var names []string
+		in := args{"revision": "HEAD:", "maxBytes": size}
+		for range len(want) {
+			p, _ := call[Change, none](t, tools, "git_show", in)
+			names = append(names, project(p.Items, func(c Change) string { return c.Path })...)
+			if p.NextCursor == "" {
+				break
 			}
-			count := int64(strings.Count(c.Text, "\n") + 1)
-			if want := fmt.Sprintf("@@ -0,0 +%d,%d @@", next, count); c.Header != want {
-				t.Fatalf("%s, want %s", c.Header, want)
-			}
-			next += count
+			in["cursor"] = p.NextCursor
 		}
-		in["cursor"] = p.NextCursor
-	}
-	if next < 500 {
-		t.Errorf("%d lines on three pages", next)
-	}
-	p, _ := call[Change, none](t, tools, "git_show", args{"path": "big.txt", "startLine": n - 1})
-	if len(p.Items) != 2 || p.Items[1].Line != int64(n) || p.Items[1].Text+"\n" != line {
-		t.Errorf("%+v", p.Items)
-	}
-	if p, _ := call[Change, none](t, tools, "git_show", args{"path": "one-line.js"}); len(p.Items) != 1 || !strings.Contains(p.Items[0].Text, "[1046576 bytes cut]") {
-		t.Errorf("%.100v", p.Items)
-	}
-	if p, _ := call[Change, none](t, tools, "git_show", args{"path": "zero.bin"}); len(p.Items) != 1 || p.Items[0].Text != "a binary file of 3 bytes" {
-		t.Errorf("%+v", p.Items)
-	}
-	if p, _ := call[Match, none](t, tools, "git_grep", args{"pattern": "generated", "perFile": 2}); len(p.Items) != 2 {
-		t.Errorf("%d matches", len(p.Items))
-	}
-	if p, _ := call[BlameLine, none](t, tools, "git_blame", args{"path": "big.txt", "startLine": n - 2, "endLine": n}); len(p.Items) != 3 {
-		t.Errorf("%d lines", len(p.Items))
+		if !slices.Equal(names, want) {
+			t.Errorf("%d bytes: %d entries, want %d; the first difference is at %d", size, len(names), len(want), firstDifference(names, want))
+		}
 	}
 }
 
@@ -284,6 +244,13 @@ func TestRoots(t *testing.T) {
 	write(t, at("blames"), map[string]string{"a": "a\n"})
 	commit(t, at("blames"), "x")
 	git(t, at("blames"), "config", "blame.ignoreRevsFile", filepath.Join(top, "file"))
+	// A directory with tracked files that was replaced by a link.
+	write(t, initRepo(t, at("follows")), map[string]string{"dir/sub/password": "x\n", "dirt": "an x\n"})
+	commit(t, at("follows"), "x")
+	must(os.RemoveAll(at("follows", "dir")))
+	must(os.Symlink(top, at("follows", "dir")))
+	must(os.MkdirAll(filepath.Join(top, "sub"), 0o755))
+	must(os.WriteFile(filepath.Join(top, "sub", "password"), []byte("hunter2 x\n"), 0o644))
 	must(os.MkdirAll(at("plain", "dir"), 0o755))
 	must(os.WriteFile(at("file"), nil, 0o644))
 
@@ -309,6 +276,11 @@ func TestRoots(t *testing.T) {
 	}
 	if text := refused(t, tools, "git_blame", args{"repo": "blames", "path": "a"}); strings.Contains(text, "hunter2") || !strings.Contains(text, "ignoreRevsFile") {
 		t.Error(text)
+	}
+	for _, untracked := range []bool{false, true} {
+		if p, text := call[Match, none](t, tools, "git_grep", args{"repo": "follows", "pattern": "x", "untracked": untracked}); len(p.Items) != 1 || p.Items[0].Path != "dirt" {
+			t.Errorf("through a link: %s", text)
+		}
 	}
 	// A root within a repository does not serve what is above it.
 	must(os.MkdirAll(filepath.Join(secret, "sub"), 0o755))

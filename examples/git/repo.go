@@ -54,6 +54,9 @@ func (g *roots) open(ctx context.Context, name string) (*repo, error) {
 		return nil, err
 	}
 	if !out.Success() {
+		if ctx.Err() == nil && strings.Contains(out.Stderr.Text(), "not a git repository") {
+			return nil, r.missing(dir)
+		}
 		return nil, r.explain(ctx, out)
 	}
 	lines := strings.Split(strings.TrimSuffix(out.Stdout.Text(), "\n"), "\n")
@@ -69,6 +72,23 @@ func (g *roots) open(ctx context.Context, name string) (*repo, error) {
 		return nil, err
 	}
 	return r, r.configure(ctx)
+}
+
+// missing says that git finds no repository at dir, and where there are some.
+func (r *repo) missing(dir string) error {
+	for d := dir; r.served(d); d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return fmt.Errorf("repo: the .git of %s is there, and git does not take it for a repository: it is damaged (its HEAD, say), or leads nowhere; ask the user to look at it", quote(r.name))
+		}
+		if filepath.Dir(d) == d {
+			break
+		}
+	}
+	text := fmt.Sprintf("%s is not in a git repository below a root of this server; give the directory of one as repo", quote(r.name))
+	if found := r.repositories(); len(found) > 0 {
+		text += ": " + strings.Join(found, ", ")
+	}
+	return errors.New(text)
 }
 
 // worktree opens a repository that has a working tree.

@@ -42,7 +42,7 @@ func (r *repo) resolve(ctx context.Context, rev, kind string) (string, error) {
 
 // parse asks git for the id of one revision, and returns "" if there is none.
 func (r *repo) parse(ctx context.Context, rev string) (string, error) {
-	out, err := r.run(ctx, []string{"rev-parse", "--verify", "--quiet", "--end-of-options", rev})
+	out, err := r.run(ctx, []string{"rev-parse", "--verify", "--end-of-options", rev})
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +53,19 @@ func (r *repo) parse(ctx context.Context, rev string) (string, error) {
 	if !out.Success() || !r.isID(id) { // "^main" is answered with ^ and an id
 		return "", nil
 	}
+	// git warns, and takes the tag.
+	if base, _ := cutRevision(rev); strings.Contains(out.Stderr.Text(), "' is ambiguous") && !r.isID(base) {
+		return "", fmt.Errorf("revision %s is ambiguous, as of a tag and a branch of one name: write refs/heads/%s or refs/tags/%s", quote(rev), quote(rev), quote(rev))
+	}
 	return id, nil
+}
+
+// cutRevision parts the name of a ref or the id from what is behind it.
+func cutRevision(rev string) (base, rest string) {
+	if i := strings.IndexAny(rev, "~^@:"); i > 0 {
+		return rev[:i], rev[i:]
+	}
+	return rev, ""
 }
 
 // isID tells whether s is the whole id of an object.
@@ -95,7 +107,11 @@ func checkRevision(rev string) error {
 // unknown is the error for a revision that is not there, with the names that are
 // most like it.
 func (r *repo) unknown(ctx context.Context, rev string) error {
-	if strings.Contains(rev, "..") {
+	before, path, hasPath := strings.Cut(rev, ":")
+	if hasPath && (path == ".." || strings.HasPrefix(path, "../") || strings.HasPrefix(path, "./")) {
+		return fmt.Errorf("revision %s: the path behind the colon is relative to the top of the repository, without ./ or ../ before it", quote(rev))
+	}
+	if strings.Contains(before, "..") {
 		return fmt.Errorf("revision %s is a range, and one revision is wanted here", quote(rev))
 	}
 	head, err := r.parse(ctx, "HEAD")
@@ -108,10 +124,12 @@ func (r *repo) unknown(ctx context.Context, rev string) error {
 	if out, err := r.run(ctx, []string{"rev-parse", "--verify", "--end-of-options", rev}); err == nil && strings.Contains(out.Stderr.Text(), "is ambiguous") {
 		return fmt.Errorf("revision %s is ambiguous: several objects begin like it; give more digits", quote(rev))
 	}
-	text := fmt.Sprintf("there is no revision %s in %s", quote(rev), quote(r.name))
-	base, rest := rev, "" // what is behind a ref's name is another matter
-	if i := strings.IndexAny(rev, "~^@:"); i > 0 {
-		base, rest = rev[:i], rev[i:]
+	text := "there is no revision " + quote(rev)
+	if r.name != "." {
+		text += " in " + quote(r.name)
+	}
+	base, rest := cutRevision(rev) // what is behind a ref's name is another matter
+	if rest != "" {
 		if id, err := r.parse(ctx, base); err == nil && id != "" {
 			return fmt.Errorf("%s: there is %s, but not %s of it", text, quote(base), quote(rest))
 		}

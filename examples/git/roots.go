@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -78,6 +79,30 @@ func (g *roots) served(path string) bool {
 	return err == nil && slices.ContainsFunc(g.list, func(r root) bool { return within(path, r.dir) })
 }
 
+// A beneath tells which files of a working tree are not in it: where a directory
+// above one was replaced by a link, the name that git has leads elsewhere, out of
+// the roots maybe, and git grep follows it.
+type beneath struct {
+	top string
+	dir string // of the last path that was asked for
+	is  bool   // what was found of it
+}
+
+// linked tells whether a directory above path, which is relative to the top, is
+// a link or not there.
+func (b *beneath) linked(name string) bool {
+	dir := path.Dir(name)
+	if dir == b.dir {
+		return b.is
+	}
+	b.dir, b.is = dir, false
+	for ; dir != "." && !b.is; dir = path.Dir(dir) {
+		info, err := os.Lstat(filepath.Join(b.top, filepath.FromSlash(dir)))
+		b.is = err != nil || !info.IsDir()
+	}
+	return b.is
+}
+
 // directory is where the argument repo leads.
 func (g *roots) directory(repo string) (string, error) {
 	repo, err := unquote(repo)
@@ -118,6 +143,44 @@ func (g *roots) directory(repo string) (string, error) {
 		return "", fmt.Errorf("repo: %s is not a directory; give the directory of the repository, and a file as a path in it", quote(repo))
 	}
 	return resolved, nil
+}
+
+// repositories are the names of some repositories at and below the roots, as the
+// argument repo takes them. The search is for a hint: it ends at a depth and
+// after a number of directories.
+func (g *roots) repositories() (found []string) {
+	const most, depth, looks = 20, 3, 2000
+	type place struct {
+		dir, name string
+		depth     int
+	}
+	var queue []place
+	for _, r := range g.list {
+		name := r.name
+		if len(g.list) == 1 {
+			name = "."
+		}
+		queue = append(queue, place{r.dir, name, 0})
+	}
+	for n := 0; n < len(queue) && n < looks; n++ {
+		p := queue[n]
+		if _, err := os.Lstat(filepath.Join(p.dir, ".git")); err == nil {
+			if found = append(found, quote(p.name)); len(found) == most {
+				return append(found, "…")
+			}
+			continue
+		}
+		if p.depth == depth || len(queue) > looks {
+			continue
+		}
+		entries, _ := os.ReadDir(p.dir)
+		for _, e := range entries {
+			if e.IsDir() && e.Name()[0] != '.' {
+				queue = append(queue, place{filepath.Join(p.dir, e.Name()), path.Join(p.name, e.Name()), p.depth + 1})
+			}
+		}
+	}
+	return found
 }
 
 func (g *roots) outside(repo string) error {

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/weir-mcp/weir/result"
@@ -31,7 +32,7 @@ type showInput struct {
 type ShowSummary struct {
 	Object string  `json:"object" jsonschema:"description=id of what is shown"`
 	Type   string  `json:"type" jsonschema:"description=what it is,enum=commit,enum=tag,enum=tree,enum=blob"`
-	Commit *Commit `json:"about,omitempty" jsonschema:"description=the commit"`
+	Commit *Commit `json:"about,omitempty" jsonschema:"description=the commit; absent in a small page"`
 	Size   *int64  `json:"size,omitempty" jsonschema:"description=of a file in bytes"`
 }
 
@@ -39,6 +40,7 @@ type ShowSummary struct {
 type showPosition struct {
 	Object []byte       `json:"o,omitempty"` // id
 	Diff   diffPosition `json:"d,omitzero"`  // of a commit, once its message was shown
+	Tag    bool         `json:"g,omitzero"`  // what the tag says was shown
 	Told   bool         `json:"m,omitzero"`  // the message was
 	Place  place        `json:"p,omitzero"`  // of a directory
 	Line   int64        `json:"l,omitzero"`  // of a file: the next
@@ -68,6 +70,10 @@ func (g *roots) gitShow(ctx context.Context, req *tool.Request, in showInput, pa
 	s := &shown{repo: r, in: in, id: id, page: page, pos: &pos, summary: &ShowSummary{Object: id, Type: strings.TrimSpace(kind)}}
 	page.Hint = "narrow it with paths, statOnly, startLine and endLine"
 	page.Line, page.Shrink, page.Extra = Change.line, Change.shrink, s.summary
+	shorten(page)
+	if err := s.checkArguments(); err != nil {
+		return err
+	}
 	switch s.summary.Type {
 	case "tag":
 		err = s.tag(ctx)
@@ -101,6 +107,9 @@ func (r *repo) object(ctx context.Context, rev, path string) (string, error) {
 	}
 	id, err := r.parse(ctx, tree+":"+clean)
 	if err == nil && id == "" {
+		if r.isID(rev) {
+			rev = short(rev)
+		}
 		err = fmt.Errorf("there is no path %s in revision %s; git_ls_files with this revision lists what there is, git_log with the path tells when it went", quote(clean), quote(rev))
 	}
 	return id, err
@@ -116,13 +125,38 @@ type shown struct {
 	summary *ShowSummary
 }
 
+// checkArguments refuses arguments that mean nothing for what is shown.
+func (s *shown) checkArguments() error {
+	kind := s.summary.Type
+	const defaultContext = 3
+	switch {
+	case kind != "blob" && (s.in.StartLine > 0 || s.in.EndLine > 0):
+		return errors.New("startLine and endLine are for a file, and this is a " + kind + "; leave them out, or give the path of a file")
+	case (kind == "blob" || kind == "tree") && (len(s.in.Paths) > 0 || s.in.StatOnly || s.in.Context != defaultContext):
+		return errors.New("paths, context and statOnly are for the changes of a commit, and this is a " + kind + "; leave them out, or leave out path")
+	}
+	return nil
+}
+
+var tagger = regexp.MustCompile(`(?m)^(tagger .*>) (\d+) ([+-]\d{4})$`)
+
+// taggerDates makes the date in the header of a tag one that a reader knows.
+func taggerDates(tag string) string {
+	head, message, _ := strings.Cut(tag, "\n\n")
+	if m := tagger.FindStringSubmatchIndex(head); m != nil {
+		when := number(head[m[4]:m[5]])
+		head = head[:m[3]] + " " + inZone(when, head[m[6]:m[7]]) + head[m[1]:]
+	}
+	return head + "\n\n" + message
+}
+
 // tag shows what an annotated tag says, and then what it points to.
 func (s *shown) tag(ctx context.Context) error {
 	target, err := s.parse(ctx, s.id+"^{}")
 	if err != nil {
 		return err
 	}
-	if !s.pos.Told {
+	if !s.pos.Tag {
 		out, err := s.run(ctx, []string{"cat-file", "tag", s.id})
 		if err != nil {
 			return err
@@ -131,9 +165,10 @@ func (s *shown) tag(ctx context.Context) error {
 			return s.explain(ctx, out)
 		}
 		said, _, _ := strings.Cut(out.Stdout.Text(), "-----BEGIN ")
-		if !s.page.Add(Change{Kind: "message", Text: text([]byte(strings.TrimSpace(said)), maxBody, 0)}) {
+		if !s.page.Add(Change{Kind: "message", Text: text([]byte(strings.TrimSpace(taggerDates(said))), maxBody, 0)}) {
 			return errFull
 		}
+		s.pos.Tag = true
 	}
 	commit, err := s.parse(ctx, target+"^{commit}")
 	switch {
@@ -158,7 +193,9 @@ func (s *shown) commit(ctx context.Context, id string) error {
 	body := c.Body
 	c.Body = ""
 	c.Refs = c.Refs[:min(len(c.Refs), 10)]
-	s.summary.Commit = &c
+	if !small(s.page.Budget) { // the message says it all
+		s.summary.Commit = &c
+	}
 	if len(c.Parents) > 10 {
 		c.Parents = c.Parents[:10]
 	}
@@ -215,9 +252,16 @@ func (r *repo) oneCommit(ctx context.Context, id string) ([]string, error) {
 func (s *shown) tree(ctx context.Context) error {
 	s.page.Noun, s.page.Sorted = "entries", "by name"
 	full := false
-	rest := resumed[Change]{from: s.pos.Place, path: func(c Change) string { name, _ := unquote(c.Path); return name }, yield: func(c Change) bool {
+	// git sorts a directory as if its name ended in a slash.
+	name := func(c Change) string {
 		name, _ := unquote(c.Path)
-		s.pos.Place = at(name)
+		if c.Type == "directory" {
+			name += "/"
+		}
+		return name
+	}
+	rest := resumed[Change]{from: s.pos.Place, path: name, yield: func(c Change) bool {
+		s.pos.Place = at(name(c))
 		full = !s.page.Add(c)
 		return !full
 	}}

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -34,15 +35,20 @@ type StatusEntry struct {
 }
 
 func (e StatusEntry) line() string {
-	name := e.Path
+	name := inLine(e.Path)
 	if e.OldPath != "" {
-		name = e.OldPath + " -> " + e.Path
+		name = inLine(e.OldPath) + " -> " + name
 	}
 	s := e.Code + " " + name
 	if e.Conflict != "" {
 		s += " (" + e.Conflict + ")"
 	}
 	return s
+}
+
+func (e StatusEntry) shrink(limit int) (StatusEntry, bool) {
+	e.Path, e.OldPath = cut(e.Path, limit, limit/2), cut(e.OldPath, limit, limit/4)
+	return e, true
 }
 
 // A StatusSummary stands beside the items of git_status.
@@ -54,6 +60,18 @@ type StatusSummary struct {
 	Behind    *int64 `json:"behind,omitempty" jsonschema:"description=commits that only the upstream has"`
 	Stashes   int64  `json:"stashes,omitzero" jsonschema:"description=entries of git stash"`
 	Operation string `json:"operation,omitempty" jsonschema:"description=what is under way,enum=merge,enum=rebase,enum=cherry-pick,enum=revert,enum=bisect"`
+}
+
+// standing is how a branch stands to its upstream, in the words of git_branches.
+func standing(ahead, behind int64) string {
+	var parts []string
+	if ahead > 0 {
+		parts = append(parts, "ahead "+strconv.FormatInt(ahead, 10))
+	}
+	if behind > 0 {
+		parts = append(parts, "behind "+strconv.FormatInt(behind, 10))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "even")
 }
 
 // text is the summary as a sentence.
@@ -70,7 +88,7 @@ func (s *StatusSummary) text() string {
 	if s.Upstream != "" {
 		b += ", upstream " + s.Upstream
 		if s.Ahead != nil && s.Behind != nil {
-			b += " (ahead " + strconv.FormatInt(*s.Ahead, 10) + ", behind " + strconv.FormatInt(*s.Behind, 10) + ")"
+			b += " (" + standing(*s.Ahead, *s.Behind) + ")"
 		} else {
 			b += " (gone)"
 		}
@@ -109,7 +127,8 @@ func (g *roots) gitStatus(ctx context.Context, req *tool.Request, in statusInput
 	}
 	summary := &StatusSummary{Operation: r.operation()}
 	page.Noun, page.Hint = "changed files", "narrow the list with paths or untracked"
-	page.Line, page.Extra = StatusEntry.line, summary
+	page.Line, page.Shrink, page.Extra = StatusEntry.line, StatusEntry.shrink, summary
+	shorten(page)
 
 	args := []string{"status", "--porcelain=v2", "-z", "--branch", "--show-stash", "--find-renames", "--ignore-submodules=dirty", "--untracked-files=" + in.Untracked}
 	if in.Ignored {
@@ -142,6 +161,8 @@ func (g *roots) gitStatus(ctx context.Context, req *tool.Request, in statusInput
 			_ = stop(req, page, g.status, pos)
 		}
 		return next.err
+	case page.Len() == 0 && in.Cursor == "":
+		return r.checkPaths(ctx, in.Paths)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/weir-mcp/weir/exec"
@@ -27,7 +28,7 @@ type unstageInput struct {
 
 type commitInput struct {
 	Repository
-	Message    string `json:"message" jsonschema:"description=The message: a subject of at most 72 characters\\, and after a blank line what else there is to say.,minLength=1,maxLength=65536"`
+	Message    string `json:"message" jsonschema:"description=The message: a subject (best of at most 72 characters)\\, and after a blank line what else there is to say.,minLength=1,maxLength=65536"`
 	AllowEmpty bool   `json:"allowEmpty,omitempty" jsonschema:"description=Commit although nothing is staged."`
 }
 
@@ -83,7 +84,7 @@ func (r *repo) change(ctx context.Context, stdin string, args ...string) error {
 	case out.Success():
 		return nil
 	}
-	said := strings.TrimSpace(r.hide(out.Stdout.Text() + "\n" + out.Stderr.Text()))
+	said := refusal(r.hide(out.Stdout.Text() + "\n" + out.Stderr.Text()))
 	switch {
 	case strings.Contains(said, "index.lock"):
 		return errors.New("another git is at work in the repository (index.lock is there): try again, and if it stays ask the user to look")
@@ -92,7 +93,52 @@ func (r *repo) change(ctx context.Context, stdin string, args ...string) error {
 	case strings.Contains(said, "nothing to commit") || strings.Contains(said, "nothing added to commit") || strings.Contains(said, "no changes added to commit"):
 		return errors.New("nothing is staged: stage files with git_add first; git_status shows what was changed")
 	}
+	for _, e := range refusals {
+		if m := e.pattern.FindStringSubmatch(said); m != nil {
+			return errors.New(strings.ReplaceAll(e.text, "$1", text([]byte(strings.TrimSpace(m[1])), 1000, 0)))
+		}
+	}
 	return errors.New("git " + args[0] + ": " + text([]byte(said), 2000, 0))
+}
+
+// refusals are what a model can do about what git says of a change.
+var refusals = []struct {
+	pattern *regexp.Regexp
+	text    string
+}{
+	{regexp.MustCompile(`pathspec '(.*)' did not match`),
+		"there is no $1 to stage; git_status lists what was changed, and paths are relative to the top of the repository"},
+	{regexp.MustCompile(`pathspec '(.*)' is beyond a symbolic link`),
+		"$1 is behind a symbolic link, where the repository has no files"},
+	{regexp.MustCompile(`pathspec '(.*)' is in submodule`),
+		"$1 is in a submodule: stage it there, with the submodule's directory as repo"},
+	{regexp.MustCompile(`(?s)paths are ignored by one of your \.gitignore files:\n(.*)`),
+		"these are ignored (.gitignore), and so they are not staged: $1"},
+	{regexp.MustCompile(`(?s)local changes to the following files would be overwritten by checkout:\n(.*)`),
+		"the branch has other contents of files with local changes, which would be overwritten: commit them first (git_add, git_commit), or ask the user: $1"},
+	{regexp.MustCompile(`(?s)untracked working tree files would be overwritten by checkout:\n(.*)`),
+		"the branch has files which are here untracked and would be overwritten: stage and commit them first, or ask the user: $1"},
+	{regexp.MustCompile(`cannot switch branch while (\w+)`),
+		"a branch cannot be switched while git is $1: ask the user to end that"},
+	{regexp.MustCompile(`is already (?:checked out|used by worktree) at '(.*)'`),
+		"the branch is checked out in another working tree, $1"},
+	{regexp.MustCompile(`(?:you need to resolve your current index first|Committing is not possible because you have (unmerged files))`),
+		"a merge is under way with files in conflict, which git_status lists: resolve these, and stage them with git_add"},
+}
+
+// refusal is what git said without its advice, which names commands that a model
+// does not have, and without the magic of our pathspecs.
+func refusal(said string) string {
+	var kept []string
+	for line := range strings.Lines(said) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "hint:") || strings.HasPrefix(line, "Please ") || line == "Aborting" || strings.TrimSpace(line) == "" {
+			continue
+		}
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "fatal: "), "error: ")
+		kept = append(kept, strings.ReplaceAll(line, ":(top,literal)", ""))
+	}
+	return strings.Join(kept, "\n")
 }
 
 func (g *roots) gitAdd(ctx context.Context, _ *tool.Request, in addInput) (result.Result, error) {
@@ -114,6 +160,9 @@ func (g *roots) gitUnstage(ctx context.Context, _ *tool.Request, in unstageInput
 	if err != nil {
 		return result.Result{}, err
 	}
+	if err := r.checkPaths(ctx, in.Paths); err != nil {
+		return result.Result{}, err
+	}
 	if err := r.change(ctx, "", append([]string{"reset", "--quiet", "--"}, specs...)...); err != nil {
 		return result.Result{}, err
 	}
@@ -124,6 +173,14 @@ func (g *roots) pathsToWrite(ctx context.Context, repo string, paths []string) (
 	specs, err := pathspecs(paths, "")
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, p := range paths {
+		clean, _ := cleanPath(p)
+		for part := range strings.SplitSeq(clean, "/") {
+			if strings.EqualFold(part, ".git") {
+				return nil, nil, fmt.Errorf("path %s is git's own, which is never staged", quote(clean))
+			}
+		}
 	}
 	r, err := g.writable(ctx, repo)
 	return r, specs, err
@@ -186,6 +243,9 @@ func (g *roots) gitSwitch(ctx context.Context, _ *tool.Request, in switchInput) 
 	if err != nil {
 		return result.Result{}, err
 	}
+	if in.Branch[0] == '-' {
+		return result.Result{}, fmt.Errorf("branch: %s begins with a dash, and so it is no name for a branch", quote(in.Branch))
+	}
 	if err := checkRevision(in.Branch); err != nil {
 		return result.Result{}, err
 	}
@@ -207,6 +267,9 @@ func (g *roots) gitSwitch(ctx context.Context, _ *tool.Request, in switchInput) 
 		}
 		args = append(args, "--no-track", "--create", in.Branch, target)
 	case existing == "":
+		if id, err := r.parse(ctx, in.Branch); err == nil && id != "" {
+			return result.Result{}, fmt.Errorf("branch: %s is no local branch, but another revision; to work from there create a branch of a name of its own, with create and from %s", quote(in.Branch), quote(in.Branch))
+		}
 		return result.Result{}, r.unknown(ctx, in.Branch)
 	default:
 		args = append(args, in.Branch)

@@ -153,7 +153,7 @@ func TestWrite(t *testing.T) {
 	if text := refused(t, tools, "git_add", args{"paths": []string{"../x"}}); !strings.Contains(text, "outside") {
 		t.Error(text)
 	}
-	if text := refused(t, tools, "git_add", args{"paths": []string{"nowhere"}}); !strings.Contains(text, "did not match") {
+	if text := refused(t, tools, "git_add", args{"paths": []string{"nowhere"}}); !strings.Contains(text, "there is no nowhere") {
 		t.Error(text)
 	}
 	os.WriteFile(filepath.Join(dir, ".git", "index.lock"), nil, 0o644)
