@@ -93,6 +93,7 @@ func next(t *testing.T, c *servertest.Client) {
 // C2: the command runs on the other machine, printing without end or silent, and
 // is cancelled. It ends there, and the connection goes on. Cases 20 and 59.
 func TestCancelC2(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "", "")
 	word := uniqueSeconds()
 	c := startServer(t, servertest.Config{}, args{
@@ -212,6 +213,7 @@ func silent(t *testing.T) (string, <-chan struct{}) {
 // and is cancelled. Nothing of the connection is left, and another call makes
 // one of its own. Cases 20 and 59.
 func TestCancelC1(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "", "")
 	quiet, closed := silent(t)
 	c := startServer(t, servertest.Config{}, args{
@@ -251,6 +253,7 @@ func TestCancelC1(t *testing.T) {
 // C1: the call waits for a session, because the server gives no more, and is
 // cancelled. It never reaches the server. Case 59.
 func TestCancelC1Session(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "MaxSessions 2", "")
 	word := uniqueSeconds()
 	marker := s.dir + "/was-run"
@@ -315,6 +318,7 @@ func TestCancelC1Session(t *testing.T) {
 
 // TestServer drives the whole server in both eras.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "", "")
 	for _, protocol := range []string{"2025-11-25", "2026-07-28"} {
 		c := startServer(t, servertest.Config{Protocol: protocol}, args{

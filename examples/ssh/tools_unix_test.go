@@ -91,6 +91,7 @@ func (p filePage) texts() []string {
 // TestRun holds what the tool run returns, and that a command that is not
 // allowed says which are.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "", "")
 	policy := args{
 		"hosts": []hosted{s.entry("web1").with("description", "front end"), s.entry("db")},
@@ -199,6 +200,7 @@ func handleIn(text string) string { return regexp.MustCompile(`\b[a-z2-7]{32}\b`
 // TestNotLetIn holds what a model reads when a host cannot be used, and that it
 // learns no file name of this machine from it.
 func TestNotLetIn(t *testing.T) {
+	t.Parallel()
 	s := startSSHD(t, "", "")
 	other := filepath.Join(s.dir, "other")
 	_, private := newKey(t, "")
@@ -274,6 +276,7 @@ func numbered(n int) string {
 
 // TestReadFile holds ranges, cursors and the paths that are refused.
 func TestReadFile(t *testing.T) {
+	t.Parallel()
 	long, fewer := strings.Repeat("水x", 5000), strings.Repeat("水x", 300)
 	odd := "open/it's $(odd) \"name\" -n *.txt"
 	dir, tools := files(t, map[string]string{
@@ -437,6 +440,7 @@ func TestReadFile(t *testing.T) {
 // TestTailLog holds the last lines, patterns, and a cursor that follows a log as
 // it grows.
 func TestTailLog(t *testing.T) {
+	t.Parallel()
 	dir, tools := files(t, map[string]string{
 		"open/log": numbered(20000), "open/short": "a\nb\r\nc", "open/wide": strings.Repeat("w", 200000) + "\n", "open/empty": "",
 		"open/nul": "match 1\nx\x00y match 2\nno\n", "open/dash": "a\n-v b\nc\n",
@@ -581,6 +585,7 @@ func TestTailLog(t *testing.T) {
 // TestSecrets plants secrets in every place that they may come from, and looks
 // for them in all that leaves the process.
 func TestSecrets(t *testing.T) {
+	t.Parallel()
 	const passphrase, password, token = "planted-passphrase-81", "planted-password-82", "planted-token-83"
 	s := startSSHD(t, "", passphrase)
 	key, err := os.ReadFile(s.keyFile)
