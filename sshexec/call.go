@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"strconv"
 	"strings"
@@ -189,7 +190,7 @@ func (c *call) validate() error {
 func (c *call) open(ctx context.Context) error {
 	h := c.h
 	patience := orDefault(h.SessionTimeout, DefaultSessionTimeout)
-	refusals := 0
+	refusals, lost := 0, false
 	for {
 		c.at(StageQueue)
 		if err := h.link.gate.acquire(ctx, h.closing(), orDefault(h.MaxWaiting, DefaultMaxWaiting), patience, "no session of the host was free"); err != nil {
@@ -219,6 +220,13 @@ func (c *call) open(ctx context.Context) error {
 			return nil
 		case errors.Is(err, errPending):
 			return c.fail(c.sessionError(ctx, err)) // openSession gives the place back
+		case !lost && ctx.Err() == nil && (errors.Is(err, io.EOF) || isClosed(conn.lost)):
+			// The connection was lost while it was idle, and nothing has been run.
+			lost = true
+			conn.end(lostError(err))
+			conn.release()
+			h.link.gate.release()
+			continue
 		case !noRoom(err):
 			conn.release()
 			h.link.gate.release()

@@ -111,6 +111,9 @@ func (h *Host) acquire(ctx context.Context, watch *atomic.Pointer[dial], hop boo
 	for {
 		h.mu.Lock()
 		h.initLocked()
+		if c := h.link.conn; c != nil && isClosed(c.lost) { // and not yet taken out
+			h.dropLocked(c)
+		}
 		switch l := &h.link; {
 		case l.closed:
 			h.mu.Unlock()
