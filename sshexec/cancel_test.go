@@ -311,11 +311,14 @@ func TestOtherShells(t *testing.T) {
 			}
 			sleep := tempSleep()
 			ctx, cancel := context.WithCancel(t.Context())
-			cmd := sh("echo ready; sleep " + sleep)
+			cmd := sh("echo ready >&2; sleep " + sleep) // behind the marker on the same stream
 			ready := newSeen("ready\n")
 			cmd.Sink = ready
 			go func() {
 				<-ready.ch
+				if tt.kind != restrictedShell {
+					guarded(h)
+				}
 				cancel()
 			}()
 			o := mustRun(t, ctx, h, cmd)
@@ -328,5 +331,25 @@ func TestOtherShells(t *testing.T) {
 			}
 			killAll(left)
 		})
+	}
+}
+
+// guarded waits until the host's connection has a guard, or has no hope of one:
+// a command that is cancelled before that may go on.
+func guarded(h *Host) {
+	for range 5000 {
+		h.mu.Lock()
+		c := h.link.conn
+		h.mu.Unlock()
+		if c == nil {
+			return
+		}
+		c.mu.Lock()
+		up := c.guard != nil && c.guard.isUp()
+		c.mu.Unlock()
+		if up {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
 }
