@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // The secrets that TestNoSecretLeaves plants.
@@ -149,11 +150,11 @@ func TestNoSecretLeaves(t *testing.T) {
 		}
 	}
 
-	real := startSSHD(t, sshdOptions{})
+	real := sshdtest.Start(t, sshdtest.Options{})
 	h := testHost(t, real)
 	h.Log = logs
 	sealed := filepath.Join(dir, "sealed")
-	data, err := os.ReadFile(real.keyFile)
+	data, err := os.ReadFile(real.KeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

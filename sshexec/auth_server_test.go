@@ -19,21 +19,23 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // testAuth logs in to the server with its key file, and with nothing else.
-func testAuth(s *sshd) Auth {
-	return Auth{Agent: "none", KeyFiles: []string{s.keyFile}}
+func testAuth(s *sshdtest.Server) Auth {
+	return Auth{Agent: "none", KeyFiles: []string{s.KeyFile}}
 }
 
 // testHostKeys trusts the server's first host key, and no other.
-func testHostKeys(s *sshd) HostKeys {
-	return HostKeys{Files: []string{}, GlobalFiles: []string{}, Known: knownLine("", s.addr, s)}
+func testHostKeys(s *sshdtest.Server) HostKeys {
+	return HostKeys{Files: []string{}, GlobalFiles: []string{}, Known: knownLine("", s.Addr, s)}
 }
 
 // knownLine is the line of known_hosts for a server's key, with a marker.
-func knownLine(marker, address string, s *sshd) string {
-	return strings.TrimSpace(marker+" "+knownhosts.Line([]string{address}, s.hostKey)) + "\n"
+func knownLine(marker, address string, s *sshdtest.Server) string {
+	return strings.TrimSpace(marker+" "+knownhosts.Line([]string{address}, s.HostKey)) + "\n"
 }
 
 // login connects and authenticates as a Host does.
@@ -76,7 +78,7 @@ type authServer struct {
 // the test.
 func startAuthServer(t testing.TB, config *ssh.ServerConfig) *authServer {
 	t.Helper()
-	signer, _ := newKey(t)
+	signer, _ := sshdtest.NewKey(t, "")
 	config.AddHostKey(signer)
 	s := &authServer{}
 	config.AuthLogCallback = func(c ssh.ConnMetadata, method string, err error) {
@@ -228,7 +230,7 @@ func keyFiles(t testing.TB, n int) (files []string, signers []ssh.Signer) {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range n {
-		signer, private := newKey(t)
+		signer, private := sshdtest.NewKey(t, "")
 		file := filepath.Join(dir, fmt.Sprint("key", i))
 		writeFile(t, file, private)
 		files, signers = append(files, file), append(signers, signer)

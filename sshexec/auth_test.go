@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/crypto/ssh"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // TestAuthKeyFiles holds that a real server is logged in to with each kind of
@@ -57,7 +59,7 @@ func TestAuthKeyFiles(t *testing.T) {
 			os.Remove(file(r) + ".pub")
 		}
 	}
-	s := startSSHD(t, sshdOptions{AuthorizedKeys: authorized.String()})
+	s := sshdtest.Start(t, sshdtest.Options{AuthorizedKeys: authorized.String()})
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,7 +71,7 @@ func TestAuthKeyFiles(t *testing.T) {
 				}
 				return passphrase, nil
 			}}
-			if err := login(t.Context(), s.addr, s.user, a, testHostKeys(s)); err != nil {
+			if err := login(t.Context(), s.Addr, s.User, a, testHostKeys(s)); err != nil {
 				t.Error(err)
 			}
 			if want := map[bool]int{true: 1}[r.encrypted]; asked != want {
@@ -88,15 +90,15 @@ func TestAuthCertificates(t *testing.T) {
 	for _, kind := range []string{"ed25519", "rsa"} {
 		keygen(t, "-q", "-t", kind, "-b", "1024", "-f", name(kind), "-N", "")
 	}
-	s := startSSHD(t, sshdOptions{Config: "TrustedUserCAKeys " + name("ca.pub")})
-	keygen(t, "-q", "-s", name("ca"), "-I", "test", "-n", s.user, name("ed25519.pub"), name("rsa.pub"))
+	s := sshdtest.Start(t, sshdtest.Options{Config: "TrustedUserCAKeys " + name("ca.pub")})
+	keygen(t, "-q", "-s", name("ca"), "-I", "test", "-n", s.User, name("ed25519.pub"), name("rsa.pub"))
 	elsewhere := name("elsewhere")
 	data, err := os.ReadFile(name("ed25519-cert.pub"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, elsewhere, data)
-	keygen(t, "-q", "-s", name("ca"), "-I", "test", "-n", s.user, "-V", "20200101:20210101", name("ca.pub"))
+	keygen(t, "-q", "-s", name("ca"), "-I", "test", "-n", s.User, "-V", "20200101:20210101", name("ca.pub"))
 	bare := name("bare")
 	key, err := os.ReadFile(name("ed25519"))
 	if err != nil {
@@ -119,7 +121,7 @@ func TestAuthCertificates(t *testing.T) {
 		{"not a certificate", Auth{Agent: "none", KeyFiles: []string{bare}, CertFiles: []string{bare}}, "it is not a certificate of a user"},
 		{"not there", Auth{Agent: "none", KeyFiles: []string{bare}, CertFiles: []string{name("none")}}, "no such file"},
 	} {
-		err := login(t.Context(), s.addr, s.user, test.auth, testHostKeys(s))
+		err := login(t.Context(), s.Addr, s.User, test.auth, testHostKeys(s))
 		if test.text == "" && err != nil || test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.text)
 		}
@@ -130,14 +132,14 @@ func TestAuthCertificates(t *testing.T) {
 // is offered is not tried in vain.
 func TestAuthAgent(t *testing.T) {
 	files, _ := keyFiles(t, 10)
-	s := startSSHD(t, sshdOptions{})
+	s := sshdtest.Start(t, sshdtest.Options{})
 	crowd := startAgent(t, files...)
-	own := startAgent(t, s.keyFile)
+	own := startAgent(t, s.KeyFile)
 	dir := t.TempDir()
 	public := filepath.Join(dir, "id")
-	writeFile(t, public+".pub", ssh.MarshalAuthorizedKey(s.signer.PublicKey()))
+	writeFile(t, public+".pub", ssh.MarshalAuthorizedKey(s.Signer.PublicKey()))
 	sealed := filepath.Join(dir, "sealed")
-	data, err := os.ReadFile(s.keyFile)
+	data, err := os.ReadFile(s.KeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +158,14 @@ func TestAuthAgent(t *testing.T) {
 		{"another is named", Auth{Agent: own, KeyFiles: files[:1], IdentitiesOnly: true}, "(refused)"},
 		{"public half only", Auth{Agent: "none", KeyFiles: []string{public}}, "no such file"},
 		{"public half as the file", Auth{Agent: "none", KeyFiles: []string{public + ".pub"}}, "the agent does not have its private half"},
-		{"many others and the right file", Auth{Agent: crowd, KeyFiles: []string{s.keyFile}}, ""},
-		{"many others, only the file", Auth{Agent: crowd, KeyFiles: []string{s.keyFile}, IdentitiesOnly: true}, ""},
+		{"many others and the right file", Auth{Agent: crowd, KeyFiles: []string{s.KeyFile}}, ""},
+		{"many others, only the file", Auth{Agent: crowd, KeyFiles: []string{s.KeyFile}, IdentitiesOnly: true}, ""},
 		{"many others", Auth{Agent: crowd, KeyFiles: []string{}}, "4 more keys were not offered"},
 		{"more than the server bears", Auth{Agent: crowd, KeyFiles: []string{}, MaxTries: 20}, "Too many authentication failures"},
 		{"none there", Auth{Agent: filepath.Join(dir, "nobody"), KeyFiles: []string{}}, "cannot be reached"},
-		{"none there, a file", Auth{Agent: filepath.Join(dir, "nobody"), KeyFiles: []string{s.keyFile}}, ""},
+		{"none there, a file", Auth{Agent: filepath.Join(dir, "nobody"), KeyFiles: []string{s.KeyFile}}, ""},
 	} {
-		err := login(t.Context(), s.addr, s.user, test.auth, testHostKeys(s))
+		err := login(t.Context(), s.Addr, s.User, test.auth, testHostKeys(s))
 		if test.text == "" && err != nil || test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
 			t.Errorf("%s: error %v, want %q", test.name, err, test.text)
 		}
@@ -174,12 +176,12 @@ func TestAuthAgent(t *testing.T) {
 	t.Setenv("SSH_AUTH_SOCK", own)
 	t.Setenv("WEIR_TEST_AGENT", own)
 	for _, a := range []string{"", "SSH_AUTH_SOCK", "$WEIR_TEST_AGENT"} {
-		if err := login(t.Context(), s.addr, s.user, Auth{Agent: a, KeyFiles: []string{}}, testHostKeys(s)); err != nil {
+		if err := login(t.Context(), s.Addr, s.User, Auth{Agent: a, KeyFiles: []string{}}, testHostKeys(s)); err != nil {
 			t.Errorf("agent %q: %v", a, err)
 		}
 	}
 	for _, a := range []string{"none", "NONE", "$WEIR_TEST_NOTHING"} {
-		if err := login(t.Context(), s.addr, s.user, Auth{Agent: a, KeyFiles: []string{}}, testHostKeys(s)); err == nil {
+		if err := login(t.Context(), s.Addr, s.User, Auth{Agent: a, KeyFiles: []string{}}, testHostKeys(s)); err == nil {
 			t.Errorf("agent %q lets in", a)
 		}
 	}
@@ -195,7 +197,7 @@ func TestAuthDefaultFiles(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(home, ".ssh"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	signer, private := newKey(t)
+	signer, private := sshdtest.NewKey(t, "")
 	s := startAuthServer(t, &ssh.ServerConfig{PublicKeyCallback: onlyKey(signer.PublicKey())})
 	if err := loginError(t, s, Auth{}); len(err.Tries) != 0 || !strings.Contains(err.Error(), "there was nothing to try") || !strings.Contains(err.Error(), "It takes publickey") {
 		t.Errorf("without files: %v", err)
@@ -212,8 +214,8 @@ func TestAuthDefaultFiles(t *testing.T) {
 // TestKeyFileErrors holds that a key that cannot be used is named, with the
 // reason, and is no obstacle for the next one.
 func TestKeyFileErrors(t *testing.T) {
-	signer, private := newKey(t)
-	second, goodPrivate := newKey(t)
+	signer, private := sshdtest.NewKey(t, "")
+	second, goodPrivate := sshdtest.NewKey(t, "")
 	s := startAuthServer(t, &ssh.ServerConfig{PublicKeyCallback: func(c ssh.ConnMetadata, key ssh.PublicKey) (*ssh.Permissions, error) {
 		if p, err := onlyKey(second.PublicKey())(c, key); err == nil {
 			return p, nil
@@ -235,7 +237,7 @@ func TestKeyFileErrors(t *testing.T) {
 	writeFile(t, big, make([]byte, maxKeyFile+1))
 	stale := filepath.Join(dir, "stale")
 	writeFile(t, stale, private)
-	other, _ := newKey(t)
+	other, _ := sshdtest.NewKey(t, "")
 	writeFile(t, stale+"-cert.pub", ssh.MarshalAuthorizedKey(userCertificate(t, other, other.PublicKey())))
 	asked := 0
 	wrong := func(context.Context, string) (string, error) { asked++; return "wrong", nil }
@@ -300,7 +302,7 @@ func userCertificate(t testing.TB, ca ssh.Signer, key ssh.PublicKey) *ssh.Certif
 func TestPassphraseIsLate(t *testing.T) {
 	dir := t.TempDir()
 	sealed := filepath.Join(dir, "sealed")
-	_, private := newKey(t)
+	_, private := sshdtest.NewKey(t, "")
 	writeFile(t, sealed, private)
 	keygen(t, "-q", "-p", "-f", sealed, "-N", "secret", "-a", "2")
 	a := Auth{Agent: "none", KeyFiles: []string{sealed}, Password: Secret("x"), Passphrase: func(context.Context, string) (string, error) {

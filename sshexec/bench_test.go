@@ -37,8 +37,8 @@ func rivals(b *testing.B) []rival {
 	b.Helper()
 	s := sharedSSHD(b)
 	h := testHost(b, s)
-	client, err := ssh.Dial("tcp", s.addr, &ssh.ClientConfig{
-		User: s.user, Auth: []ssh.AuthMethod{ssh.PublicKeys(s.signer)}, HostKeyCallback: ssh.FixedHostKey(s.hostKey),
+	client, err := ssh.Dial("tcp", s.Addr, &ssh.ClientConfig{
+		User: s.User, Auth: []ssh.AuthMethod{ssh.PublicKeys(s.Signer)}, HostKeyCallback: ssh.FixedHostKey(s.HostKey),
 	})
 	if err != nil {
 		b.Fatal(err)
@@ -77,15 +77,15 @@ func rivals(b *testing.B) []rival {
 	}
 	dir := b.TempDir()
 	known := filepath.Join(dir, "known")
-	writeFile(b, known, []byte(knownhosts.Line([]string{knownhosts.Normalize(s.addr)}, s.hostKey)+"\n"))
-	args := []string{"-F", "none", "-i", s.keyFile, "-p", strconv.Itoa(s.port), "-o", "UserKnownHostsFile=" + known, "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "ControlPath=" + filepath.Join(dir, "c"), "-l", s.user}
-	master := osexec.Command(path, append(args, "-MNn", s.host)...)
+	writeFile(b, known, []byte(knownhosts.Line([]string{knownhosts.Normalize(s.Addr)}, s.HostKey)+"\n"))
+	args := []string{"-F", "none", "-i", s.KeyFile, "-p", strconv.Itoa(s.Port), "-o", "UserKnownHostsFile=" + known, "-o", "IdentitiesOnly=yes", "-o", "BatchMode=yes", "-o", "ControlPath=" + filepath.Join(dir, "c"), "-l", s.User}
+	master := osexec.Command(path, append(args, "-MNn", s.Host)...)
 	if err := master.Start(); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { master.Process.Kill(); master.Wait() })
 	program := rival{"ssh", func(line string) error {
-		cmd := osexec.Command(path, append(args, "-n", s.host, line)...)
+		cmd := osexec.Command(path, append(args, "-n", s.Host, line)...)
 		cmd.Stdout, cmd.Stderr = io.Discard, io.Discard
 		return cmd.Run()
 	}}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // seen is a Sink that closes a channel when a text has come.
@@ -142,8 +143,8 @@ func TestBackground(t *testing.T) {
 func init() {
 	// run runs a line over SSH with what the test gives it, until it is killed.
 	children["run"] = func(args []string) int {
-		s := &sshd{addr: args[0], user: args[1], keyFile: args[2]}
-		h := &Host{Address: s.addr, User: s.user, Auth: testAuth(s), HostKeys: HostKeys{Files: []string{args[2] + ".host"}}}
+		s := &sshdtest.Server{Addr: args[0], User: args[1], KeyFile: args[2]}
+		h := &Host{Address: s.Addr, User: s.User, Auth: testAuth(s), HostKeys: HostKeys{Files: []string{args[2] + ".host"}}}
 		cmd := sh(args[3])
 		ready := newSeen("ready")
 		cmd.Sink = ready
@@ -183,7 +184,7 @@ func init() {
 func TestClientKilled(t *testing.T) {
 	needProc(t)
 	s := sharedSSHD(t)
-	writeFile(t, s.keyFile+".host", []byte(knownhosts.Line([]string{knownhosts.Normalize(s.addr)}, s.hostKey)+"\n"))
+	writeFile(t, s.KeyFile+".host", []byte(knownhosts.Line([]string{knownhosts.Normalize(s.Addr)}, s.HostKey)+"\n"))
 	for _, input := range []bool{false, true} {
 		for _, line := range []string{"echo ready $$; sleep %s", "trap '' TERM; echo ready $$; setsid sleep %[1]s & sleep %[1]s; sleep %[1]s"} {
 			t.Run(fmt.Sprint(input, line[0] == 't'), func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestClientKilled(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				cmd := osexec.Command(self, s.addr, s.user, s.keyFile, fmt.Sprintf(line, sleep))
+				cmd := osexec.Command(self, s.Addr, s.User, s.KeyFile, fmt.Sprintf(line, sleep))
 				if input {
 					cmd.Args = append(cmd.Args, "input")
 					w, err := cmd.StdinPipe()
@@ -203,7 +204,7 @@ func TestClientKilled(t *testing.T) {
 					defer w.Close()
 				}
 				cmd.Env = append(os.Environ(), childVariable+"=run")
-				var errs lockedBuffer
+				var errs sshdtest.Buffer
 				cmd.Stderr = &errs
 				out := newSeen("watched")
 				cmd.Stdout = out
@@ -238,17 +239,17 @@ func TestForcedCommand(t *testing.T) {
 			t.Parallel()
 			sleep := tempSleep()
 			forced := "echo forced; exec sleep " + sleep
-			o := sshdOptions{Config: "ForceCommand " + forced}
+			o := sshdtest.Options{Config: "ForceCommand " + forced}
 			if where == "authorized_keys" {
-				o = sshdOptions{KeyOptions: `command="` + forced + `"`}
+				o = sshdtest.Options{KeyOptions: `command="` + forced + `"`}
 			}
-			endForced(t, startSSHD(t, o), sleep)
+			endForced(t, sshdtest.Start(t, o), sleep)
 		})
 	}
 }
 
 // endForced cancels a call whose command the server has replaced.
-func endForced(t *testing.T, s *sshd, sleep string) {
+func endForced(t *testing.T, s *sshdtest.Server, sleep string) {
 	t.Cleanup(func() {
 		killAll(processes("sleep " + sleep))
 	})
@@ -295,7 +296,7 @@ func TestOtherShells(t *testing.T) {
 			}
 			t.Parallel()
 			// As a login shell is run by the server: with -c and the line.
-			s := startSSHD(t, sshdOptions{KeyOptions: `command="exec ` + tt.shell + ` -c \"$SSH_ORIGINAL_COMMAND\""`})
+			s := sshdtest.Start(t, sshdtest.Options{KeyOptions: `command="exec ` + tt.shell + ` -c \"$SSH_ORIGINAL_COMMAND\""`})
 			h := testHost(t, s)
 			for range 2 { // the second knows the shell
 				o := mustRun(t, t.Context(), h, exec.Cmd{Path: "printf", Args: []string{"[%s]", "a b", "it's", "\\", "!x", "$HOME\n*", ""}, Env: []string{"A=it's\\\n"}})

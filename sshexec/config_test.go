@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // openSSH is a program of OpenSSH; the test is skipped where there is none.
@@ -25,7 +27,7 @@ func openSSH(t testing.TB, name string) string {
 	t.Helper()
 	path, err := osexec.LookPath(name)
 	if err != nil {
-		needSSHD(t) // fails where it has to be there
+		sshdtest.Need(t) // fails where it has to be there
 		t.Skipf("no %s", name)
 	}
 	return path

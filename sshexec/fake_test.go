@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // A fake is an SSH server in this process that misbehaves as it is told. The
@@ -67,7 +69,7 @@ func (s *fakeSession) ignore() {
 
 // prepare makes the keys.
 func (f *fake) prepare(t testing.TB) *ssh.ServerConfig {
-	signer, _ := newKey(t)
+	signer, _ := sshdtest.NewKey(t, "")
 	f.key = signer.PublicKey()
 	f.conns = make(map[net.Conn]bool)
 	f.config = &ssh.ServerConfig{

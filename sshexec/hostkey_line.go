@@ -65,8 +65,8 @@ func parseHostLines(file string, data []byte) ([]hostLine, error) {
 	return lines, nil
 }
 
-// otherKey tells whether a line with a marker holds a whole key, of a kind that
-// is not implemented, and which no server can use with us.
+// otherKey tells whether a line with a marker holds a whole key of a kind that
+// is never negotiated: no server can present it.
 func otherKey(text []byte) bool {
 	fields := bytes.Fields(text)
 	if len(fields) < 4 {

@@ -24,6 +24,8 @@ import (
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // keyOf makes a signer of a key.
@@ -75,19 +77,19 @@ func hostCertificate(t testing.TB, ca ssh.Signer, key ssh.PublicKey, change func
 // error says why. It is case 62 of the field's cases.
 func TestHostKeysAsOpenSSH(t *testing.T) {
 	program := openSSH(t, "ssh")
-	ed, edPEM := newKey(t)
+	ed, edPEM := sshdtest.NewKey(t, "")
 	ecKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ec := keyOf(t, ecKey, err)
-	other, _ := newKey(t)
+	other, _ := sshdtest.NewKey(t, "")
 	rsaKey := newRSA(t, 2048)
 	otherRSA := keyOf(t, rsaKey, nil).PublicKey()
-	ca, _ := newKey(t)
-	s := startSSHD(t, sshdOptions{HostKeys: [][]byte{edPEM, pemOf(t, ecKey)}})
-	certified := func(change func(*ssh.Certificate)) *sshd {
-		key, private := newKey(t)
+	ca, _ := sshdtest.NewKey(t, "")
+	s := sshdtest.Start(t, sshdtest.Options{HostKeys: [][]byte{edPEM, pemOf(t, ecKey)}})
+	certified := func(change func(*ssh.Certificate)) *sshdtest.Server {
+		key, private := sshdtest.NewKey(t, "")
 		cert := filepath.Join(t.TempDir(), "cert.pub")
 		writeFile(t, cert, ssh.MarshalAuthorizedKey(hostCertificate(t, ca, key.PublicKey(), change)))
-		return startSSHD(t, sshdOptions{HostKeys: [][]byte{private}, Config: "HostCertificate " + cert})
+		return sshdtest.Start(t, sshdtest.Options{HostKeys: [][]byte{private}, Config: "HostCertificate " + cert})
 	}
 	good, expired, elsewhere := certified(nil), certified(func(c *ssh.Certificate) { c.ValidBefore = 1 }), certified(func(c *ssh.Certificate) { c.ValidPrincipals = []string{"other"} })
 	rsaCA := keyOf(t, rsaKey, nil).(ssh.AlgorithmSigner)
@@ -95,10 +97,10 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, private := newKey(t)
+	key, private := sshdtest.NewKey(t, "")
 	sha1Cert := filepath.Join(t.TempDir(), "cert.pub")
 	writeFile(t, sha1Cert, ssh.MarshalAuthorizedKey(hostCertificate(t, sha1CA, key.PublicKey(), nil)))
-	sha1 := startSSHD(t, sshdOptions{HostKeys: [][]byte{private}, Config: "HostCertificate " + sha1Cert})
+	sha1 := sshdtest.Start(t, sshdtest.Options{HostKeys: [][]byte{private}, Config: "HostCertificate " + sha1Cert})
 
 	line := func(hosts string, key ssh.PublicKey) string {
 		return hosts + " " + string(ssh.MarshalAuthorizedKey(key))
@@ -107,7 +109,7 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 	const unknown, changed, revoked, certificate = "unknown", "changed", "revoked", "certificate"
 	for _, test := range []struct {
 		name   string
-		server *sshd // nil for s
+		server *sshdtest.Server // nil for s
 		known  string
 		want   string // "" when it is let in
 	}{
@@ -146,11 +148,11 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 		{name: "certificate, without the port", server: good, known: "@cert-authority " + line("127.0.0.1", ca.PublicKey())},
 		{name: "certificate, another host", server: good, known: "@cert-authority " + line("other", ca.PublicKey()), want: unknown},
 		{name: "certificate of another authority", server: good, known: "@cert-authority " + line("*", other.PublicKey()), want: certificate},
-		{name: "certificate, its key is known", server: good, known: line("[127.0.0.1]:PORT", good.hostKey)},
-		{name: "certificate of another authority, its key is known", server: good, known: "@cert-authority " + line("*", other.PublicKey()) + line("[127.0.0.1]:PORT", good.hostKey)},
+		{name: "certificate, its key is known", server: good, known: line("[127.0.0.1]:PORT", good.HostKey)},
+		{name: "certificate of another authority, its key is known", server: good, known: "@cert-authority " + line("*", other.PublicKey()) + line("[127.0.0.1]:PORT", good.HostKey)},
 		{name: "certificate, its authority is revoked", server: good, known: "@cert-authority " + line("*", ca.PublicKey()) + "@revoked " + line("*", ca.PublicKey()), want: revoked},
 		{name: "expired certificate", server: expired, known: "@cert-authority " + line("*", ca.PublicKey()), want: certificate},
-		{name: "expired certificate, its key is known", server: expired, known: "@cert-authority " + line("*", ca.PublicKey()) + line("[127.0.0.1]:PORT", expired.hostKey)},
+		{name: "expired certificate, its key is known", server: expired, known: "@cert-authority " + line("*", ca.PublicKey()) + line("[127.0.0.1]:PORT", expired.HostKey)},
 		{name: "certificate for others", server: elsewhere, known: "@cert-authority " + line("*", ca.PublicKey()), want: certificate},
 		{name: "certificate by SHA-1", server: sha1, known: "@cert-authority " + line("*", otherRSA), want: certificate},
 	} {
@@ -160,7 +162,7 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 			if server == nil {
 				server = s
 			}
-			known := strings.ReplaceAll(test.known, "PORT", strconv.Itoa(server.port))
+			known := strings.ReplaceAll(test.known, "PORT", strconv.Itoa(server.Port))
 			if strings.HasPrefix(known, "|1|") && strings.Contains(test.name, "hashed") {
 				// The port is inside the hash.
 				for _, name := range []string{"[127.0.0.1]:", "[127.0.0.2]:"} {
@@ -168,16 +170,16 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 						continue
 					}
 					_, key, _ := strings.Cut(known, " ")
-					known = hash(name+strconv.Itoa(server.port)) + " " + key
+					known = hash(name+strconv.Itoa(server.Port)) + " " + key
 				}
 			}
 			file := filepath.Join(t.TempDir(), "known_hosts")
 			writeFile(t, file, []byte(known))
 			// Both stop when the host is in: the server is shown no key of ours.
 			out, _ := osexec.Command(program, "-F", "none", "-o", "PreferredAuthentications=none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=yes", "-o", "GlobalKnownHostsFile=none",
-				"-o", "UserKnownHostsFile="+file, "-o", "KexAlgorithms=curve25519-sha256", "-p", strconv.Itoa(server.port), server.user+"@127.0.0.1", "true").CombinedOutput()
+				"-o", "UserKnownHostsFile="+file, "-o", "KexAlgorithms=curve25519-sha256", "-p", strconv.Itoa(server.Port), server.User+"@127.0.0.1", "true").CombinedOutput()
 			sshIn, sshOut := strings.Contains(string(out), "Permission denied"), strings.Contains(string(out), "Host key verification failed")
-			err := login(t.Context(), server.addr, server.user, Auth{Agent: "none", KeyFiles: []string{}}, HostKeys{Files: []string{file}, GlobalFiles: []string{}})
+			err := login(t.Context(), server.Addr, server.User, Auth{Agent: "none", KeyFiles: []string{}}, HostKeys{Files: []string{file}, GlobalFiles: []string{}})
 			var in *AuthError
 			if errors.As(err, &in) {
 				err = nil
@@ -193,7 +195,7 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 			switch {
 			case errors.As(err, &asUnknown):
 				got = unknown
-				if asUnknown.Name != "[127.0.0.1]:"+strconv.Itoa(server.port) || !slices.Contains(asUnknown.Files, file) {
+				if asUnknown.Name != "[127.0.0.1]:"+strconv.Itoa(server.Port) || !slices.Contains(asUnknown.Files, file) {
 					t.Errorf("%#v", asUnknown)
 				}
 			case errors.As(err, &asChanged):
@@ -218,7 +220,7 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 				t.Errorf("%q, want %q: %v", got, test.want, err)
 			}
 			if err != nil && asCertificate == nil && !strings.Contains(test.name, "authority is revoked") && test.name != "no key of that type" {
-				if print := ssh.FingerprintSHA256(server.hostKey); !strings.Contains(err.Error(), print) {
+				if print := ssh.FingerprintSHA256(server.HostKey); !strings.Contains(err.Error(), print) {
 					t.Errorf("the error does not show %s: %v", print, err)
 				}
 			}
@@ -229,9 +231,9 @@ func TestHostKeysAsOpenSSH(t *testing.T) {
 // TestHostKeyAlgorithms holds that only algorithms are offered for which there
 // is a key (case 62).
 func TestHostKeyAlgorithms(t *testing.T) {
-	ed, _ := newKey(t)
+	ed, _ := sshdtest.NewKey(t, "")
 	rsaSigner := keyOf(t, newRSA(t, 2048), nil)
-	ca, _ := newKey(t)
+	ca, _ := sshdtest.NewKey(t, "")
 	line := func(hosts string, key ssh.PublicKey) string {
 		return hosts + " " + string(ssh.MarshalAuthorizedKey(key))
 	}
@@ -298,7 +300,7 @@ func TestHostKeySources(t *testing.T) {
 	home := t.TempDir()
 	defer func(old func() (string, error)) { homeDir = old }(homeDir)
 	homeDir = func() (string, error) { return home, nil }
-	signer, _ := newKey(t)
+	signer, _ := sshdtest.NewKey(t, "")
 	key := string(ssh.MarshalAuthorizedKey(signer.PublicKey()))
 	addr := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 22}
 	check := func(k HostKeys, address string) error {
@@ -384,7 +386,7 @@ func TestHostKeyRSASize(t *testing.T) {
 // TestHostKeyErrorsAreShort holds that a server's words are bounded and harmless
 // where they are shown.
 func TestHostKeyErrorsAreShort(t *testing.T) {
-	signer, _ := newKey(t)
+	signer, _ := sshdtest.NewKey(t, "")
 	c, err := (&HostKeys{Files: []string{}, GlobalFiles: []string{}, Known: "a " + string(ssh.MarshalAuthorizedKey(signer.PublicKey()))}).check("a")
 	if err != nil {
 		t.Fatal(err)
@@ -403,7 +405,7 @@ func TestHostKeyErrorsAreShort(t *testing.T) {
 }
 
 func FuzzHostLines(f *testing.F) {
-	signer, _ := newKey(f)
+	signer, _ := sshdtest.NewKey(f, "")
 	key := string(ssh.MarshalAuthorizedKey(signer.PublicKey()))
 	f.Add([]byte("a,!b*,[c]:22 " + key + "@revoked * " + key + "@cert-authority |1|YQ==|YQ== " + key))
 	f.Add([]byte("@"))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // TestConfigReaches holds that a host of a file is reached, through two others
@@ -20,19 +21,19 @@ import (
 // key.
 func TestConfigReaches(t *testing.T) {
 	program := openSSH(t, "ssh")
-	servers := []*sshd{startSSHD(t, sshdOptions{}), startSSHD(t, sshdOptions{}), sharedSSHD(t)}
+	servers := []*sshdtest.Server{sshdtest.Start(t, sshdtest.Options{}), sshdtest.Start(t, sshdtest.Options{}), sharedSSHD(t)}
 	dir := t.TempDir()
 	known := filepath.Join(dir, "known hosts")
 	var lines, config strings.Builder
 	config.WriteString("Host target\n  ProxyJump outer,inner\nHost lost\n  ProxyJump outer,inner\n  HostKeyAlias nobody\n")
 	names := []string{"outer", "inner", "target"}
 	for i, s := range servers {
-		lines.WriteString(strings.Replace(knownLine("", s.addr, s), "["+s.host+"]:"+fmt.Sprint(s.port), "key-of-"+names[i], 1))
+		lines.WriteString(strings.Replace(knownLine("", s.Addr, s), "["+s.Host+"]:"+fmt.Sprint(s.Port), "key-of-"+names[i], 1))
 		also := ""
 		if names[i] == "target" {
 			also = " lost"
 		}
-		fmt.Fprintf(&config, "Host %s%s\n  HostName %s\n  Port %d\n  User %s\n  IdentityFile \"%s\"\n  HostKeyAlias key-of-%s\n", names[i], also, s.host, s.port, s.user, s.keyFile, names[i])
+		fmt.Fprintf(&config, "Host %s%s\n  HostName %s\n  Port %d\n  User %s\n  IdentityFile \"%s\"\n  HostKeyAlias key-of-%s\n", names[i], also, s.Host, s.Port, s.User, s.KeyFile, names[i])
 	}
 	fmt.Fprintf(&config, "Host *\n  IdentitiesOnly yes\n  IdentityAgent none\n  UserKnownHostsFile \"%s\"\n  GlobalKnownHostsFile none\n  BatchMode yes\n  ConnectTimeout 30\n", known)
 	writeFile(t, known, []byte(lines.String()))
@@ -66,7 +67,7 @@ func TestConfigReaches(t *testing.T) {
 		t.Errorf("it came to %s, and ssh to %s", got, want)
 	}
 	for i, s := range servers[:2] {
-		if n := strings.Count(s.log(), "Accepted publickey"); n != 2 {
+		if n := strings.Count(s.Log(), "Accepted publickey"); n != 2 {
 			t.Errorf("%s let in %d times, want once for each", names[i], n)
 		}
 	}
@@ -82,7 +83,7 @@ func TestConfigReaches(t *testing.T) {
 	if !errors.As(err, &unknown) || unknown.Name != "nobody" || !errors.As(err, &at) || at.Stage != StageHandshake || at.Host != "lost" {
 		t.Errorf("a key that is not known behind two hosts: %v", err)
 	}
-	if n := strings.Count(servers[0].log(), "Accepted publickey"); n != 2 {
+	if n := strings.Count(servers[0].Log(), "Accepted publickey"); n != 2 {
 		t.Errorf("the first host let in %d times; its connection is not shared", n)
 	}
 }
@@ -97,7 +98,7 @@ func TestStages(t *testing.T) {
 	_, err := h.Run(t.Context(), exec.Cmd{Path: "true"})
 	var at *Error
 	var refused *AuthError
-	if !errors.As(err, &at) || at.Stage != StageAuthentication || !errors.As(err, &refused) || refused.User != s.user {
+	if !errors.As(err, &at) || at.Stage != StageAuthentication || !errors.As(err, &refused) || refused.User != s.User {
 		t.Errorf("%v", err)
 	}
 	if strings.Count(err.Error(), "sshexec") != 1 {

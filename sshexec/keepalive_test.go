@@ -135,7 +135,7 @@ func TestNetworkGone(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := startProxy(t, s.addr)
+			p := startProxy(t, s.Addr)
 			h := testHost(t, s)
 			h.Address = p.addr
 			h.HostKeys.Known = knownLine("", p.addr, s)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // posixShells are those of this machine that should understand a quoted word.
@@ -192,7 +193,7 @@ func TestGuardList(t *testing.T) {
 			}
 			cmd := osexec.Command(shell, args...)
 			in, _ := cmd.StdinPipe()
-			var out lockedBuffer
+			var out sshdtest.Buffer
 			cmd.Stdout = &out
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // childVariable makes the test binary one of the programs in children.
@@ -51,15 +52,15 @@ var shared sharedServer
 
 type sharedServer struct {
 	once sync.Once
-	s    *sshd
+	s    *sshdtest.Server
 	end  []func()
 }
 
 // sharedSSHD is a server that lasts for all tests.
-func sharedSSHD(t testing.TB) *sshd {
+func sharedSSHD(t testing.TB) *sshdtest.Server {
 	t.Helper()
-	needSSHD(t)
-	shared.once.Do(func() { shared.s = startSSHD(&longLived{TB: t, end: &shared.end}, sshdOptions{}) })
+	sshdtest.Need(t)
+	shared.once.Do(func() { shared.s = sshdtest.Start(&longLived{TB: t, end: &shared.end}, sshdtest.Options{}) })
 	if shared.s == nil {
 		t.Fatal("the shared sshd did not start")
 	}
@@ -90,9 +91,9 @@ func (l *longLived) TempDir() string {
 }
 
 // testHost is a Host for the server, closed with the test.
-func testHost(t testing.TB, s *sshd) *Host {
+func testHost(t testing.TB, s *sshdtest.Server) *Host {
 	t.Helper()
-	h := &Host{Name: "box", Address: s.addr, User: s.user, Auth: testAuth(s), HostKeys: testHostKeys(s)}
+	h := &Host{Name: "box", Address: s.Addr, User: s.User, Auth: testAuth(s), HostKeys: testHostKeys(s)}
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -164,4 +165,11 @@ var lastSleep atomic.Int64
 // tempSleep is a number of seconds that no other test sleeps, to be found again.
 func tempSleep() string {
 	return strconv.FormatInt(100000+lastSleep.Add(1), 10) + "." + strconv.Itoa(os.Getpid())
+}
+
+func writeFile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -13,13 +13,15 @@ import (
 	"testing"
 
 	"golang.org/x/crypto/ssh/knownhosts"
+
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 func init() {
 	// memory prints by how many KiB so much output raises the peak of this
 	// process's resident memory, and how many bytes came.
 	children["memory"] = func(args []string) int {
-		s := &sshd{keyFile: args[2]}
+		s := &sshdtest.Server{KeyFile: args[2]}
 		h := &Host{Address: args[0], User: args[1], Auth: testAuth(s), HostKeys: HostKeys{Files: []string{args[2] + ".host"}}}
 		defer h.Close()
 		peak := func() (kib int) {
@@ -47,12 +49,12 @@ func init() {
 // memory.
 func raised(t testing.TB, bytes int) (kib int) {
 	s := sharedSSHD(t)
-	writeFile(t, s.keyFile+".host", []byte(knownhosts.Line([]string{knownhosts.Normalize(s.addr)}, s.hostKey)+"\n"))
+	writeFile(t, s.KeyFile+".host", []byte(knownhosts.Line([]string{knownhosts.Normalize(s.Addr)}, s.HostKey)+"\n"))
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := osexec.Command(self, s.addr, s.user, s.keyFile, strconv.Itoa(bytes))
+	cmd := osexec.Command(self, s.Addr, s.User, s.KeyFile, strconv.Itoa(bytes))
 	cmd.Env = append(os.Environ(), childVariable+"=memory")
 	out, err := cmd.Output()
 	got := 0

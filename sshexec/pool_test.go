@@ -18,6 +18,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 )
 
 // TestPool holds that 200 hosts at once, some with several calls, have no more
@@ -152,7 +153,7 @@ func TestSessions(t *testing.T) {
 // sessions than we think.
 func TestServerTakesFewer(t *testing.T) {
 	for _, max := range []int{1, 2, 3} {
-		s := startSSHD(t, sshdOptions{Config: fmt.Sprint("MaxSessions ", max)})
+		s := sshdtest.Start(t, sshdtest.Options{Config: fmt.Sprint("MaxSessions ", max)})
 		h := testHost(t, s)
 		var all sync.WaitGroup
 		for i := range 10 {

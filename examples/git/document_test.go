@@ -6,30 +6,17 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/weir-mcp/weir/result"
-	"github.com/weir-mcp/weir/tool"
+	"github.com/weir-mcp/weir/internal/tooldoc"
 )
 
 var update = flag.Bool("update", false, "rewrite the part of docs/git.md that is made from a run")
-
-const (
-	documentFile = "../../docs/git.md"
-	beginTools   = "<!-- from here on made by: go generate ./examples/git -->\n"
-	endTools     = "<!-- to here -->\n"
-)
 
 // sample is the repository of the document: everything in it has a fixed date.
 func sample(t *testing.T) string {
@@ -71,23 +58,19 @@ func sample(t *testing.T) string {
 }
 
 // samples are the calls that the document shows.
-var samples = []struct {
-	tool       string
-	in         args
-	structured bool
-}{
-	{"git_status", args{}, false},
-	{"git_log", args{"limit": 3}, true},
-	{"git_diff", args{"from": "v1.0", "to": "main"}, false},
-	{"git_show", args{"revision": "main~1^2"}, false},
-	{"git_blame", args{"path": "gate.go", "startLine": 3, "endLine": 6}, false},
-	{"git_grep", args{"pattern": "level|水", "ignoreCase": true}, false},
-	{"git_branches", args{"kind": "all"}, false},
-	{"git_ls_files", args{}, false},
-	{"git_add", args{"paths": []string{"level.go", `"new \"file\".txt"`}}, false},
-	{"git_unstage", args{"paths": []string{"README.md"}}, false},
-	{"git_commit", args{"message": "Measure in millimetres"}, false},
-	{"git_switch", args{"branch": "topic/spillway"}, false},
+var samples = []tooldoc.Sample{
+	{Tool: "git_status", In: args{}},
+	{Tool: "git_log", In: args{"limit": 3}, Structured: true},
+	{Tool: "git_diff", In: args{"from": "v1.0", "to": "main"}},
+	{Tool: "git_show", In: args{"revision": "main~1^2"}},
+	{Tool: "git_blame", In: args{"path": "gate.go", "startLine": 3, "endLine": 6}},
+	{Tool: "git_grep", In: args{"pattern": "level|水", "ignoreCase": true}},
+	{Tool: "git_branches", In: args{"kind": "all"}},
+	{Tool: "git_ls_files", In: args{}},
+	{Tool: "git_add", In: args{"paths": []string{"level.go", `"new \"file\".txt"`}}},
+	{Tool: "git_unstage", In: args{"paths": []string{"README.md"}}},
+	{Tool: "git_commit", In: args{"message": "Measure in millimetres"}},
+	{Tool: "git_switch", In: args{"branch": "topic/spillway"}},
 }
 
 // TestDocument holds that docs/git.md shows each tool as it is: its description,
@@ -98,101 +81,10 @@ func TestDocument(t *testing.T) {
 	tools := serveToWrite(t, false, dir)
 	var b strings.Builder
 	for _, s := range samples {
-		describe(t, &b, tools, s.tool)
-		r, err := tools.Call(t.Context(), s.tool, s.in)
-		if err != nil || r.IsError {
-			t.Fatalf("%s: %v, %s", s.tool, err, textOf(r))
-		}
-		b.WriteString("Asked with `" + compact(t, s.in) + "` it answers:\n\n```text\n" + steady(textOf(r)) + "\n```\n\n")
-		if s.structured {
-			v := jsontext.Value(bytes.Clone(r.Structured.(jsontext.Value)))
-			if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-				t.Fatal(err)
-			}
-			b.WriteString("and for programs, as structured content:\n\n```json\n" + steady(string(v)) + "\n```\n\n")
-		}
+		tooldoc.Describe(t, &b, tools, s.Tool)
+		tooldoc.Answer(t, &b, tools, s, steady)
 	}
-	data, err := os.ReadFile(documentFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(data), beginTools)
-	have, after, ok2 := strings.Cut(rest, endTools)
-	if !ok || !ok2 {
-		t.Fatalf("%s has not both marks", documentFile)
-	}
-	made := "\n" + b.String()
-	if have == made {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(documentFile, []byte(before+beginTools+made+endTools+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	was, is := strings.Split(have, "\n"), strings.Split(made, "\n")
-	i := firstDifference(is, was)
-	t.Errorf("%s is not what a run gives (go generate ./examples/git makes it anew); line %d of that part:\n%q\nis now\n%q", documentFile, i+1, was[min(i, len(was)-1)], is[min(i, len(is)-1)])
-}
-
-// describe writes what a host shows of a tool.
-func describe(t *testing.T, b *strings.Builder, tools *tool.Registry, name string) {
-	tl, ok := tools.Lookup(name)
-	if !ok {
-		t.Fatalf("no tool %s", name)
-	}
-	var def struct {
-		Description string
-		InputSchema struct {
-			Properties jsontext.Value
-			Required   []string
-		} `json:"inputSchema"`
-	}
-	if err := json.Unmarshal(tl.Definition("2025-11-25"), &def, json.MatchCaseInsensitiveNames(true)); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(b, "### %s\n\n%s\n\n| argument | type | meaning |\n| --- | --- | --- |\n", name, def.Description)
-	dec := jsontext.NewDecoder(bytes.NewReader(def.InputSchema.Properties))
-	if _, err := dec.ReadToken(); err != nil {
-		t.Fatal(err)
-	}
-	for dec.PeekKind() == '"' {
-		key, err := dec.ReadToken()
-		if err != nil {
-			t.Fatal(err)
-		}
-		argument := key.String()
-		var p struct {
-			Type        string
-			Description string
-			Default     jsontext.Value
-			Enum        []string
-		}
-		if err := json.UnmarshalDecode(dec, &p, json.MatchCaseInsensitiveNames(true)); err != nil {
-			t.Fatal(err)
-		}
-		about := p.Description
-		if len(p.Enum) > 0 {
-			about += " One of `" + strings.Join(p.Enum, "`, `") + "`."
-		}
-		if p.Default != nil {
-			about += " Default: `" + string(p.Default) + "`."
-		}
-		if slices.Contains(def.InputSchema.Required, argument) {
-			about += " Required."
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", argument, p.Type, strings.ReplaceAll(about, "|", `\|`))
-	}
-	b.WriteString("\n")
-}
-
-func compact(t *testing.T, v any) string {
-	data, err := result.Marshal(t.Context(), v, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	tooldoc.Hold(t, "../../docs/git.md", "examples/git", b.String(), *update)
 }
 
 var (

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"flag"
@@ -16,25 +15,14 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/weir-mcp/weir/result"
-	"github.com/weir-mcp/weir/tool"
+	"github.com/weir-mcp/weir/internal/tooldoc"
 )
 
 var update = flag.Bool("update", false, "rewrite the part of docs/http.md that is made from a run")
-
-const (
-	documentFile = "../../docs/http.md"
-	beginMade    = "<!-- from here on made by: go generate ./examples/http -->\n"
-	endMade      = "<!-- to here -->\n"
-)
 
 // example answers for https://example.com, as the document shows it.
 func example(w http.ResponseWriter, r *http.Request) {
@@ -71,16 +59,12 @@ func example(w http.ResponseWriter, r *http.Request) {
 }
 
 // samples are the calls that the document shows.
-var samples = []struct {
-	tool       string
-	in         args
-	structured bool
-}{
-	{"fetch", args{"url": "https://example.com/old"}, true},
-	{"fetch", args{"url": "https://example.com/levels.txt", "maxBytes": 1024}, false},
-	{"fetch", args{"url": "https://example.com/dam.png"}, false},
-	{"fetch_json", args{"url": "https://example.com/api/gates", "fields": []string{"id", "name"}, "limit": 3}, true},
-	{"head", args{"url": "https://example.com/levels.txt"}, false},
+var samples = []tooldoc.Sample{
+	{Tool: "fetch", In: args{"url": "https://example.com/old"}, Structured: true},
+	{Tool: "fetch", In: args{"url": "https://example.com/levels.txt", "maxBytes": 1024}},
+	{Tool: "fetch", In: args{"url": "https://example.com/dam.png"}},
+	{Tool: "fetch_json", In: args{"url": "https://example.com/api/gates", "fields": []string{"id", "name"}, "limit": 3}, Structured: true},
+	{Tool: "head", In: args{"url": "https://example.com/levels.txt"}},
 }
 
 // TestDocument holds that docs/http.md shows each tool as it is: its description,
@@ -101,22 +85,11 @@ func TestDocument(t *testing.T) {
 	var b strings.Builder
 	described := ""
 	for _, s := range samples {
-		if s.tool != described {
-			describe(t, &b, tools, s.tool)
-			described = s.tool
+		if s.Tool != described {
+			tooldoc.Describe(t, &b, tools, s.Tool)
+			described = s.Tool
 		}
-		r, err := tools.Call(t.Context(), s.tool, s.in)
-		if err != nil || r.IsError {
-			t.Fatalf("%s: %v, %s", s.tool, err, textOf(r))
-		}
-		b.WriteString("Asked with `" + compact(t, s.in) + "` it answers:\n\n```text\n" + steady(textOf(r)) + "\n```\n\n")
-		if s.structured {
-			v := jsontext.Value(bytes.Clone(r.Structured.(jsontext.Value)))
-			if err := v.Indent(jsontext.WithIndent("  ")); err != nil {
-				t.Fatal(err)
-			}
-			b.WriteString("and for programs, as structured content:\n\n```json\n" + steady(string(v)) + "\n```\n\n")
-		}
+		tooldoc.Answer(t, &b, tools, s, steady)
 	}
 	t.Setenv("EXAMPLE_TOKEN", "not-a-real-token")
 	if _, err := readPolicy("testdata/policy.json"); err != nil {
@@ -128,36 +101,12 @@ func TestDocument(t *testing.T) {
 	}
 	b.WriteString("## A policy file\n\n```json\n" + string(sample) + "```\n\n")
 
-	data, err := os.ReadFile(documentFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok := strings.Cut(string(data), beginMade)
-	have, after, ok2 := strings.Cut(rest, endMade)
-	if !ok || !ok2 {
-		t.Fatalf("%s has not both marks", documentFile)
-	}
+	after := tooldoc.Hold(t, "../../docs/http.md", "examples/http", b.String(), *update)
 	for _, field := range fields(reflect.TypeFor[Policy]()) {
 		if !strings.Contains(after, "`"+field+"`") {
-			t.Errorf("%s does not explain the field %s", documentFile, field)
+			t.Errorf("docs/http.md does not explain the field %s", field)
 		}
 	}
-	made := "\n" + b.String()
-	if have == made {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(documentFile, []byte(before+beginMade+made+endMade+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	was, is := strings.Split(have, "\n"), strings.Split(made, "\n")
-	i := 0
-	for i < min(len(was), len(is))-1 && was[i] == is[i] {
-		i++
-	}
-	t.Errorf("%s is not what a run gives (go generate ./examples/http makes it anew); line %d of that part:\n%q\nis now\n%q", documentFile, i+1, was[i], is[i])
 }
 
 // fields are the names in the policy file.
@@ -175,65 +124,6 @@ func fields(t reflect.Type) (names []string) {
 		}
 	}
 	return names
-}
-
-// describe writes what a host shows of a tool.
-func describe(t *testing.T, b *strings.Builder, tools *tool.Registry, name string) {
-	tl, ok := tools.Lookup(name)
-	if !ok {
-		t.Fatalf("no tool %s", name)
-	}
-	var def struct {
-		Description string
-		InputSchema struct {
-			Properties jsontext.Value
-			Required   []string
-		} `json:"inputSchema"`
-	}
-	if err := json.Unmarshal(tl.Definition("2025-11-25"), &def, json.MatchCaseInsensitiveNames(true)); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintf(b, "### %s\n\n%s\n\n| argument | type | meaning |\n| --- | --- | --- |\n", name, def.Description)
-	dec := jsontext.NewDecoder(bytes.NewReader(def.InputSchema.Properties))
-	if _, err := dec.ReadToken(); err != nil {
-		t.Fatal(err)
-	}
-	for dec.PeekKind() == '"' {
-		key, err := dec.ReadToken()
-		if err != nil {
-			t.Fatal(err)
-		}
-		argument := key.String()
-		var p struct {
-			Type        string
-			Description string
-			Default     jsontext.Value
-			Enum        []string
-		}
-		if err := json.UnmarshalDecode(dec, &p, json.MatchCaseInsensitiveNames(true)); err != nil {
-			t.Fatal(err)
-		}
-		about := p.Description
-		if len(p.Enum) > 0 {
-			about += " One of `" + strings.Join(p.Enum, "`, `") + "`."
-		}
-		if p.Default != nil {
-			about += " Default: `" + string(p.Default) + "`."
-		}
-		if slices.Contains(def.InputSchema.Required, argument) {
-			about += " Required."
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", argument, p.Type, strings.ReplaceAll(about, "|", `\|`))
-	}
-	b.WriteString("\n")
-}
-
-func compact(t *testing.T, v any) string {
-	data, err := result.Marshal(t.Context(), v, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 var (

@@ -123,7 +123,7 @@ func TestCancelC2(t *testing.T) {
 			if gone(group) {
 				t.Fatalf("there is no process %d", group)
 			}
-			if calls := lastCalls(c); strings.Contains(calls, s.keyFile) || strings.Contains(calls, word) {
+			if calls := lastCalls(c); strings.Contains(calls, s.KeyFile) || strings.Contains(calls, word) {
 				t.Errorf("the list of calls shows too much: %s", calls)
 			}
 			// 3: cancel.
@@ -256,7 +256,7 @@ func TestCancelC1Session(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "MaxSessions 2", "")
 	word := uniqueSeconds()
-	marker := s.dir + "/was-run"
+	marker := s.Dir + "/was-run"
 	c := startServer(t, servertest.Config{}, args{
 		"hosts":    []hosted{s.entry("box")},
 		"commands": []args{{"argv": []string{"echo", "..."}}, {"argv": []string{"sleep", "*"}}, {"argv": []string{"touch", "*"}}},

@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/weir-mcp/weir/exec"
+	"github.com/weir-mcp/weir/internal/sshdtest"
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/server/servertest"
 	"github.com/weir-mcp/weir/tool"
@@ -102,7 +103,7 @@ func TestRun(t *testing.T) {
 			{"argv": []string{"no-such-program"}},
 			{"argv": []string{"sleep", "*"}},
 			{"argv": []string{"printf", `\\377`}},
-			{"argv": []string{"touch", s.dir + "/touched"}, "destructive": true},
+			{"argv": []string{"touch", s.Dir + "/touched"}, "destructive": true},
 		},
 	}
 	tools := serve(t, policy, permission{})
@@ -157,14 +158,14 @@ func TestRun(t *testing.T) {
 		wants []string
 	}{
 		{"another host", args{"host": "web9", "command": "echo"}, []string{`"web9" may not be reached`, "web1, db"}},
-		{"an address", args{"host": s.addr, "command": "echo"}, []string{"may not be reached"}},
+		{"an address", args{"host": s.Addr, "command": "echo"}, []string{"may not be reached"}},
 		{"another command", args{"host": "web1", "command": "reboot"}, []string{`"reboot" is not allowed on web1`, "Allowed there: echo ...; "}},
 		{"a line", args{"host": "web1", "command": "echo a; reboot"}, []string{"command is the program alone"}},
 		{"other arguments", args{"host": "web1", "command": "seq", "args": []string{"1", "2"}}, []string{"seq may be run there as: seq *."}},
 		{"an option", args{"host": "web1", "command": "seq", "args": []string{"--help"}}, []string{`does not begin with "-"`}},
 		{"another script", args{"host": "web1", "command": "sh", "args": []string{"-c", "reboot"}}, []string{"is not allowed"}},
 		{"of another host", args{"host": "db", "command": "seq", "args": []string{"1"}}, []string{"is not allowed on db"}},
-		{"destructive", args{"host": "db", "command": "touch", "args": []string{s.dir + "/touched"}}, []string{"started without -destructive"}},
+		{"destructive", args{"host": "db", "command": "touch", "args": []string{s.Dir + "/touched"}}, []string{"started without -destructive"}},
 		{"no program", args{"host": "web1", "command": "no-such-program"}, []string{"no such program there"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -176,11 +177,11 @@ func TestRun(t *testing.T) {
 			}
 		})
 	}
-	if _, err := os.Stat(s.dir + "/touched"); err == nil {
+	if _, err := os.Stat(s.Dir + "/touched"); err == nil {
 		t.Error("the destructive command was run")
 	}
-	call[output](t, serve(t, policy, permission{destructive: true}), "run", args{"host": "db", "command": "touch", "args": []string{s.dir + "/touched"}})
-	if _, err := os.Stat(s.dir + "/touched"); err != nil {
+	call[output](t, serve(t, policy, permission{destructive: true}), "run", args{"host": "db", "command": "touch", "args": []string{s.Dir + "/touched"}})
+	if _, err := os.Stat(s.Dir + "/touched"); err != nil {
 		t.Error("the destructive command was not run with -destructive")
 	}
 	if o, _ := call[output](t, serve(t, policy, permission{any: true}), "run", args{"host": "db", "command": "sh", "args": []string{"-c", "echo $((6*7))"}}); o.Stdout.Head != "42\n" {
@@ -189,7 +190,7 @@ func TestRun(t *testing.T) {
 	page, text := call[struct {
 		Items []HostItem `json:"items"`
 	}](t, tools, "hosts", nil)
-	if len(page.Items) != 2 || page.Items[0].Host != "web1" || !slices.Contains(page.Items[0].Commands, "seq *") || slices.Contains(page.Items[1].Commands, "seq *") || strings.Contains(text, s.addr) || strings.Contains(text, s.keyFile) || strings.Contains(text, "touch") {
+	if len(page.Items) != 2 || page.Items[0].Host != "web1" || !slices.Contains(page.Items[0].Commands, "seq *") || slices.Contains(page.Items[1].Commands, "seq *") || strings.Contains(text, s.Addr) || strings.Contains(text, s.KeyFile) || strings.Contains(text, "touch") {
 		t.Errorf("%+v, %q", page, text)
 	}
 }
@@ -202,12 +203,12 @@ func handleIn(text string) string { return regexp.MustCompile(`\b[a-z2-7]{32}\b`
 func TestNotLetIn(t *testing.T) {
 	t.Parallel()
 	s := startSSHD(t, "", "")
-	other := filepath.Join(s.dir, "other")
-	_, private := newKey(t, "")
-	empty := filepath.Join(s.dir, "empty")
-	changed := filepath.Join(s.dir, "changed")
-	key, _ := newKey(t, "")
-	for name, data := range map[string][]byte{other: private, empty: nil, changed: knownLine(s, key)} {
+	other := filepath.Join(s.Dir, "other")
+	_, private := sshdtest.NewKey(t, "")
+	empty := filepath.Join(s.Dir, "empty")
+	changed := filepath.Join(s.Dir, "changed")
+	signer, _ := sshdtest.NewKey(t, "")
+	for name, data := range map[string][]byte{other: private, empty: nil, changed: knownLine(s, signer.PublicKey())} {
 		if err := os.WriteFile(name, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,7 @@ func TestNotLetIn(t *testing.T) {
 		"nobody":  "connect",
 	} {
 		text := refused(t, tools, "run", args{"host": host, "command": "true"})
-		if !strings.Contains(text, want) || strings.Contains(text, s.dir) {
+		if !strings.Contains(text, want) || strings.Contains(text, s.Dir) {
 			t.Errorf("%s: %q, want %q", host, text, want)
 		}
 	}
@@ -588,7 +589,7 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	const passphrase, password, token = "planted-passphrase-81", "planted-password-82", "planted-token-83"
 	s := startSSHD(t, "", passphrase)
-	key, err := os.ReadFile(s.keyFile)
+	key, err := os.ReadFile(s.KeyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -598,7 +599,7 @@ func TestSecrets(t *testing.T) {
 	if err := os.WriteFile(log, []byte("a "+password+" b\n"+strings.Repeat("x", 4090)+passphrase+"\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var raw locked
+	var raw sshdtest.Buffer
 	c := startServer(t, servertest.Config{Raw: &raw}, args{
 		"hosts": []hosted{
 			s.entry("good").with("passphraseEnv", "WEIR_TEST_PASSPHRASE").with("passwordEnv", "WEIR_TEST_PASSWORD"),
@@ -642,13 +643,13 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("the log: %s", stderr)
 	}
 	lines := bytes.Split(bytes.TrimSpace(key), []byte("\n"))
-	for where, all := range map[string]string{"stdout": raw.String(), "stderr": stderr, "sshd's log": s.logged.String()} {
+	for where, all := range map[string]string{"stdout": raw.String(), "stderr": stderr, "sshd's log": s.Log()} {
 		for what, secret := range map[string]string{"the passphrase": passphrase, "the password": password, "a token of the environment": token, "the key": string(lines[len(lines)/2])} {
 			if i := strings.Index(all, secret); i >= 0 {
 				t.Errorf("%s is in %s: %s", what, where, all[max(0, i-200):min(len(all), i+100)])
 			}
 		}
-		if where == "stdout" && strings.Contains(all, s.keyFile) {
+		if where == "stdout" && strings.Contains(all, s.KeyFile) {
 			t.Errorf("the name of the key file is in %s", where)
 		}
 	}

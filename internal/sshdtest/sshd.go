@@ -1,7 +1,9 @@
 // Copyright (c) The Weir Authors.
 // SPDX-License-Identifier: Apache-2.0
 
-package sshexec
+// Package sshdtest starts a real OpenSSH server for tests, on a loopback port,
+// with keys and a configuration of its own.
+package sshdtest
 
 import (
 	"bytes"
@@ -11,7 +13,7 @@ import (
 	"fmt"
 	"net"
 	"os"
-	osexec "os/exec"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"runtime"
@@ -23,25 +25,23 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// An sshd is a real OpenSSH server on a loopback port, with keys and a
-// configuration of its own.
-type sshd struct {
-	dir      string
-	addr     string // host:port
-	host     string
-	port     int
-	user     string // the only account that can log in
-	hostKey  ssh.PublicKey
-	keyFile  string // of the key that may log in
-	signer   ssh.Signer
-	cmd      *osexec.Cmd
-	logged   lockedBuffer
-	exited   chan struct{}
-	sshdPath string
+// A Server is a running sshd. Its fields must not be changed.
+type Server struct {
+	Dir     string // for its files, and those of the test
+	Addr    string // host:port
+	Host    string
+	Port    int
+	User    string // the only account that can log in
+	HostKey ssh.PublicKey
+	KeyFile string // of the key that may log in
+	Signer  ssh.Signer
+
+	program string
+	logged  Buffer
 }
 
-// sshdOptions are what a test needs to be different.
-type sshdOptions struct {
+// Options are what a test needs to be different. Zero fields are the usual.
+type Options struct {
 	// Config are further lines of sshd_config. They come first, and the first
 	// line for a keyword counts.
 	Config string
@@ -54,10 +54,13 @@ type sshdOptions struct {
 
 	// HostKeys are private keys, as PEM, to use instead of the one that is made.
 	HostKeys [][]byte
+
+	// Passphrase encrypts KeyFile.
+	Passphrase string
 }
 
-// sshdPath is where the program is; sshd wants to be started by its full path.
-func sshdPath() string {
+// find returns where the program is; sshd wants to be started by its full path.
+func find() string {
 	for _, dir := range []string{"/usr/sbin", "/usr/local/sbin", "/usr/bin", "/sbin"} {
 		path := filepath.Join(dir, "sshd")
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
@@ -67,11 +70,11 @@ func sshdPath() string {
 	return ""
 }
 
-// needSSHD skips the test where there is no OpenSSH server, unless there has to
-// be one.
-func needSSHD(t testing.TB) string {
+// Need returns the path of sshd. It skips the test where there is none, unless
+// there has to be one: with WEIR_SSHD=required or CI=true in the environment.
+func Need(t testing.TB) string {
 	t.Helper()
-	path := sshdPath()
+	path := find()
 	if path == "" || runtime.GOOS == "windows" {
 		const why = "no sshd (Debian: openssh-server)"
 		if os.Getenv("WEIR_SSHD") == "required" || os.Getenv("CI") == "true" {
@@ -82,10 +85,11 @@ func needSSHD(t testing.TB) string {
 	return path
 }
 
-// startSSHD starts a server that ends with the test.
-func startSSHD(t testing.TB, o sshdOptions) *sshd {
+// Start starts a server that ends with the test, and also when this process is
+// killed.
+func Start(t testing.TB, o Options) *Server {
 	t.Helper()
-	path := needSSHD(t)
+	path := Need(t)
 	me, err := user.Current()
 	if err != nil {
 		t.Fatal(err)
@@ -95,36 +99,36 @@ func startSSHD(t testing.TB, o sshdOptions) *sshd {
 			t.Fatal(err)
 		}
 	}
-	s := &sshd{dir: t.TempDir(), user: me.Username, host: "127.0.0.1", sshdPath: path}
-	s.keyFile = filepath.Join(s.dir, "id_ed25519")
+	s := &Server{Dir: t.TempDir(), User: me.Username, Host: "127.0.0.1", program: path}
+	s.KeyFile = filepath.Join(s.Dir, "id_ed25519")
 	var clientPEM []byte
-	s.signer, clientPEM = newKey(t)
-	writeFile(t, s.keyFile, clientPEM)
+	s.Signer, clientPEM = NewKey(t, o.Passphrase)
+	write(t, s.KeyFile, clientPEM)
 	keys := o.HostKeys
 	if len(keys) == 0 {
-		signer, private := newKey(t)
-		s.hostKey = signer.PublicKey()
+		signer, private := NewKey(t, "")
+		s.HostKey = signer.PublicKey()
 		keys = [][]byte{private}
 	}
 	var config bytes.Buffer
 	config.WriteString(o.Config + "\n")
 	for i, k := range keys {
-		name := filepath.Join(s.dir, "host_key_"+strconv.Itoa(i))
-		writeFile(t, name, k)
+		name := filepath.Join(s.Dir, "host_key_"+strconv.Itoa(i))
+		write(t, name, k)
 		fmt.Fprintf(&config, "HostKey %s\n", name)
-		if s.hostKey == nil {
+		if s.HostKey == nil {
 			signer, err := ssh.ParsePrivateKey(k)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.hostKey = signer.PublicKey()
+			s.HostKey = signer.PublicKey()
 		}
 	}
 	options := o.KeyOptions
 	if options != "" {
 		options += " "
 	}
-	writeFile(t, filepath.Join(s.dir, "authorized_keys"), []byte(options+string(ssh.MarshalAuthorizedKey(s.signer.PublicKey()))+o.AuthorizedKeys))
+	write(t, filepath.Join(s.Dir, "authorized_keys"), []byte(options+string(ssh.MarshalAuthorizedKey(s.Signer.PublicKey()))+o.AuthorizedKeys))
 	fmt.Fprintf(&config, `AuthorizedKeysFile %s/authorized_keys
 PidFile none
 StrictModes no
@@ -140,39 +144,37 @@ MaxStartups 200
 LogLevel VERBOSE
 PrintMotd no
 UseDNS no
-`, s.dir, s.dir)
+`, s.Dir, s.Dir)
 	for try := 0; ; try++ {
-		s.port = freePort(t)
-		s.addr = net.JoinHostPort(s.host, strconv.Itoa(s.port))
-		name := filepath.Join(s.dir, "sshd_config")
-		writeFile(t, name, fmt.Appendf(nil, "Port %d\nListenAddress %s\n%s", s.port, s.host, config.Bytes()))
+		s.Port = FreePort(t)
+		s.Addr = net.JoinHostPort(s.Host, strconv.Itoa(s.Port))
+		name := filepath.Join(s.Dir, "sshd_config")
+		write(t, name, fmt.Appendf(nil, "Port %d\nListenAddress %s\n%s", s.Port, s.Host, config.Bytes()))
 		if s.start(t, name) {
 			return s
 		}
 		if try == 3 {
-			t.Fatalf("sshd does not start: %s", s.log())
+			t.Fatalf("sshd does not start: %s", s.Log())
 		}
 	}
 }
 
 // start starts the program and reports whether it answers.
-func (s *sshd) start(t testing.TB, config string) bool {
+func (s *Server) start(t testing.TB, config string) bool {
 	// It ends with its input: also when this process is killed.
-	s.cmd = osexec.Command("sh", "-c", `exec 3<&0; "$0" -D -e -f "$1" 3<&- & p=$!; { read -r x <&3; kill $p; } & wait $p; kill $!`, s.sshdPath, config)
-	stdin, err := s.cmd.StdinPipe()
+	cmd := exec.Command("sh", "-c", `exec 3<&0; "$0" -D -e -f "$1" 3<&- & p=$!; { read -r x <&3; kill $p; } & wait $p; kill $!`, s.program, config)
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.cmd.Stderr = &s.logged
-	s.cmd.WaitDelay = 5 * time.Second
-	s.cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-	if err := s.cmd.Start(); err != nil {
+	cmd.Stderr = &s.logged
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	exited := make(chan struct{})
-	cmd := s.cmd
 	go func() { cmd.Wait(); close(exited) }()
-	s.exited = exited
 	t.Cleanup(func() { stdin.Close(); <-exited })
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
 		select {
@@ -180,7 +182,7 @@ func (s *sshd) start(t testing.TB, config string) bool {
 			return false
 		default:
 		}
-		if c, err := net.DialTimeout("tcp", s.addr, time.Second); err == nil {
+		if c, err := net.DialTimeout("tcp", s.Addr, time.Second); err == nil {
 			buf := make([]byte, 4)
 			c.SetReadDeadline(time.Now().Add(2 * time.Second))
 			n, _ := c.Read(buf)
@@ -194,11 +196,11 @@ func (s *sshd) start(t testing.TB, config string) bool {
 	return false
 }
 
-// log is what the server has written.
-func (s *sshd) log() string { return s.logged.String() }
+// Log is what the server has written.
+func (s *Server) Log() string { return s.logged.String() }
 
-// freePort is a TCP port that nobody listens on.
-func freePort(t testing.TB) int {
+// FreePort is a TCP port that nobody listens on.
+func FreePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -208,14 +210,20 @@ func freePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// newKey makes an Ed25519 key, and its private form as a key file holds it.
-func newKey(t testing.TB) (ssh.Signer, []byte) {
+// NewKey makes an Ed25519 key, and its private form as a key file holds it,
+// encrypted where there is a passphrase.
+func NewKey(t testing.TB, passphrase string) (ssh.Signer, []byte) {
 	t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	block, err := ssh.MarshalPrivateKey(private, "")
+	var block *pem.Block
+	if passphrase != "" {
+		block, err = ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte(passphrase))
+	} else {
+		block, err = ssh.MarshalPrivateKey(private, "")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,26 +234,26 @@ func newKey(t testing.TB) (ssh.Signer, []byte) {
 	return signer, pem.EncodeToMemory(block)
 }
 
-func writeFile(t testing.TB, name string, data []byte) {
+func write(t testing.TB, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(name, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// A lockedBuffer is a buffer that may be read while it is written.
-type lockedBuffer struct {
+// A Buffer is one that may be read while it is written.
+type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
-func (b *lockedBuffer) Write(p []byte) (int, error) {
+func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.Write(p)
 }
 
-func (b *lockedBuffer) String() string {
+func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
