@@ -87,7 +87,7 @@ func (c *Cmd) explain(path string, err error) *StartError {
 		for _, a := range c.Args {
 			n += len(a) + 1
 		}
-		return c.startError(ArgumentsTooLong, err, "the %d arguments of %q are too long for this system: %d bytes, or one of them alone; pass less, or pass it through a file or standard input", len(c.Args), c.Path, n)
+		return c.startError(ArgumentsTooLong, err, "the arguments of %q are too long for this system, one of them alone or all together: there are %d, with %d bytes; pass less, or pass it through a file or standard input", c.Path, len(c.Args), n)
 	case badArgument(err):
 		return c.startError(BadArgument, err, "an argument of %q contains NUL, which no program can be given", c.Path)
 	case errors.Is(err, fs.ErrNotExist):

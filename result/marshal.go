@@ -47,6 +47,9 @@ func (e *TooLargeError) size() string {
 
 // tooLarge returns the *TooLargeError in err, or nil.
 func tooLarge(err error) *TooLargeError {
+	if err == nil { // at no cost
+		return nil
+	}
 	var large *TooLargeError
 	errors.As(err, &large)
 	return large
@@ -85,6 +88,14 @@ func appendMarshal(ctx context.Context, dst []byte, v any, limit int) ([]byte, e
 		rv = reflect.ValueOf(v)
 	}
 	s := shapeOf(rv.Type())
+	if s.flat != nil {
+		if out, ok := appendFlat(dst, s.flat, reflect.Indirect(rv)); ok {
+			if size := len(out) - len(dst); size > limit {
+				return dst, &TooLargeError{Limit: limit, Size: int64(size)}
+			}
+			return out, nil
+		}
+	}
 	if s.long {
 		f := search{limit: limit, left: limit}
 		if n := f.long(s, rv); n > 0 {

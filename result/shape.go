@@ -27,6 +27,8 @@ type shape struct {
 	members []*shape // of a struct: the shapes of fields
 	key     *shape   // of a map
 	elem    *shape   // of a map, slice, array or pointer
+
+	flat []flatField // of a flat struct, or of a pointer to one
 }
 
 // rawFactor is how much longer than the limit raw JSON may be before it is
@@ -77,9 +79,13 @@ func newShape(t reflect.Type, open map[reflect.Type]*shape) *shape {
 		long, s.factor = true, 1
 	case k == reflect.Slice, k == reflect.Array, k == reflect.Pointer:
 		s.elem = add(t.Elem())
+		if k == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+			s.flat = s.elem.flat
+		}
 	case k == reflect.Map:
 		s.key, s.elem = add(t.Key()), add(t.Elem())
 	case k == reflect.Struct:
+		s.flat = flatFields(t)
 		for i := range t.NumField() {
 			f := t.Field(i)
 			if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
