@@ -43,6 +43,11 @@ type flatInner struct{ A string }
 // Which structs are encoded without JSON v2: those of which it is known what
 // it would give.
 func TestFlatFields(t *testing.T) {
+	// Made by hand: vet refuses a type that says the same name twice.
+	twice := reflect.StructOf([]reflect.StructField{
+		{Name: "A", Type: reflect.TypeFor[string](), Tag: `json:"b"`},
+		{Name: "B", Type: reflect.TypeFor[string](), Tag: `json:"b"`},
+	})
 	type recursive struct {
 		A    string
 		Next *recursive
@@ -67,10 +72,7 @@ func TestFlatFields(t *testing.T) {
 		{struct {
 			A string `json:"a,case:ignore"`
 		}{}, false},
-		{struct { //nolint:govet // the same name twice is what is tested
-			A string `json:"b"`
-			B string `json:"b"`
-		}{}, false},
+		{reflect.Zero(twice).Interface(), false},
 		{struct{ flatInner }{}, false},
 		{struct {
 			string
