@@ -34,7 +34,7 @@ type Status struct {
 }
 
 // usual are the headers that are shown unless others are asked for.
-var usual = []string{"Content-Type", "Content-Length", "Content-Language", "Content-Disposition", "Last-Modified", "Etag", "Location", "Link", "Retry-After", "Www-Authenticate"}
+var usual = []string{"Content-Type", "Content-Length", "Content-Language", "Content-Disposition", "Content-Range", "Last-Modified", "Etag", "Location", "Link", "Retry-After", "Www-Authenticate"}
 
 const (
 	maxHeaders = 200 // shown
@@ -44,9 +44,9 @@ const (
 // status tells how a was answered, with these headers (none: the usual ones;
 // "*": all) as far as they have room.
 func (f *fetcher) status(a *answer, names []string, room int) Status {
-	hide := f.policy.secrets.hide
+	show := f.policy.secrets.show
 	s := Status{
-		URL: hide(cut(a.url.String(), max(room/2, 100))), Status: a.StatusCode, StatusText: hide(cut(strings.TrimSpace(strings.TrimPrefix(a.Response.Status, strconv.Itoa(a.StatusCode))), 100)),
+		URL: show(a.url.String(), max(room/2, 100)), Status: a.StatusCode, StatusText: show(strings.TrimSpace(strings.TrimPrefix(a.Response.Status, strconv.Itoa(a.StatusCode))), 100),
 	}
 	room -= encoded(s.URL)
 	for _, r := range a.redirects {
@@ -73,7 +73,7 @@ func (f *fetcher) status(a *answer, names []string, room int) Status {
 				name, _, _ := strings.Cut(value, "=")
 				value = name + "=" + hidden // it may let somebody in
 			}
-			h := Header{strings.ToLower(hide(cut(key, 100))), hide(cut(value, maxValue))}
+			h := Header{strings.ToLower(show(key, 100)), show(value, maxValue)}
 			size := encoded(h.Name) + encoded(h.Value) + len(`{"name":"","value":""},`)
 			if size > room || len(s.Headers) >= maxHeaders {
 				s.LeftOut++
@@ -109,7 +109,7 @@ func (s *Status) lines(b *strings.Builder) {
 // where the server tells neither.
 func (f *fetcher) tag(h http.Header) string {
 	tag := cmp.Or(h.Get("Etag"), h.Get("Last-Modified"))
-	if len(tag) > 80 || f.policy.secrets.hide(tag) != tag || strings.ToValidUTF8(tag, "") != tag {
+	if len(tag) > 80 || f.policy.secrets.has(tag) || strings.ToValidUTF8(tag, "") != tag {
 		sum := sha256.Sum256([]byte(tag))
 		return "#" + hex.EncodeToString(sum[:12])
 	}

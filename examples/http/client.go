@@ -112,10 +112,13 @@ func (f *fetcher) follow(ctx context.Context, method, address string, header htt
 		return nil, err
 	}
 	var redirects []Redirect
+	var shown string
 	seen := map[string]bool{u.String(): true}
 	for {
 		resp, err := f.send(ctx, method, u, header)
-		if err != nil {
+		if err != nil && ctx.Err() == nil && shown != "" {
+			return nil, fmt.Errorf("%s redirects to a URL without an answer: %w", shown, f.failure(ctx, u, err))
+		} else if err != nil {
 			return nil, f.failure(ctx, u, err)
 		}
 		location := resp.Header.Get("Location")
@@ -123,18 +126,20 @@ func (f *fetcher) follow(ctx context.Context, method, address string, header htt
 			return &answer{Response: resp, url: u, redirects: redirects}, nil
 		}
 		resp.Body.Close()
-		shown := f.policy.secrets.hide(cut(u.String(), 500))
+		shown = f.policy.secrets.show(u.String(), 500)
 		redirects = append(redirects, Redirect{resp.StatusCode, shown})
 		next, err := f.policy.check(location, u)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%s redirects to where it may not: %s", shown, f.policy.secrets.hide(err.Error()))
+			return nil, fmt.Errorf("%s redirects to where it may not: %w", shown, err)
 		case u.Scheme == "https" && next.Scheme == "http":
 			return nil, fmt.Errorf("%s redirects from https to http, which is refused", shown)
 		case seen[next.String()]:
-			return nil, fmt.Errorf("%s redirects in a circle, back to %s", shown, f.policy.secrets.hide(cut(next.String(), 500)))
-		case len(redirects) > f.policy.Redirects:
-			return nil, fmt.Errorf("%s is the redirect after %d others: no more are followed", shown, f.policy.Redirects)
+			return nil, fmt.Errorf("%s redirects in a circle, back to %s", shown, f.policy.secrets.show(next.String(), 500))
+		case next.Host != u.Host && f.policy.secrets.has(next.String()):
+			return nil, fmt.Errorf("%s redirects to another host with a credential in the URL, which is refused", shown)
+		case len(redirects) > *f.policy.Redirects:
+			return nil, fmt.Errorf("%s is a redirect after %d others: no more are followed", shown, *f.policy.Redirects)
 		}
 		u = next
 		seen[u.String()] = true
@@ -153,21 +158,21 @@ func (f *fetcher) send(ctx context.Context, method string, u *url.URL, header ht
 	}
 	r.Header.Set("User-Agent", f.policy.UserAgent)
 	if h := f.policy.host(u); h != nil && len(h.Credentials) > 0 {
-		if u.Scheme == "http" && !h.PlainHTTP && !loopback(u.Hostname()) {
-			return nil, errors.New("the credentials for this host are not sent without TLS: use https (or plainHTTP in the policy)")
+		if u.Scheme == "http" && !h.PlainHTTP && (f.policy.Proxy != "" || !loopback(u.Hostname())) {
+			return nil, errPlain
 		}
 		for _, c := range h.Credentials {
 			if c.Header != "" {
 				r.Header.Set(c.Header, c.value)
 				continue
 			}
-			q := r.URL.Query()
-			q.Set(c.Query, c.value)
-			r.URL.RawQuery = q.Encode()
+			r.URL.RawQuery = withParam(r.URL.RawQuery, c.Query, c.value)
 		}
 	}
 	return f.transport.RoundTrip(r)
 }
+
+var errPlain = errors.New("the credentials for this host are not sent without TLS: use https (or plainHTTP in the policy)")
 
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
@@ -176,7 +181,7 @@ func loopback(host string) bool {
 
 // failure says for a model why there was no answer.
 func (f *fetcher) failure(ctx context.Context, u *url.URL, err error) error {
-	host := u.Host
+	host := f.policy.secrets.show(u.Host, 200)
 	var refused *addressError
 	var dns *net.DNSError
 	var op *net.OpError
@@ -185,8 +190,10 @@ func (f *fetcher) failure(ctx context.Context, u *url.URL, err error) error {
 	switch {
 	case errors.As(err, &refused):
 		return &addressError{host: host, why: refused.why}
+	case errors.Is(err, errPlain):
+		return fmt.Errorf("%s was not asked: %w", host, err)
 	case errors.As(cause, &stage):
-		return fmt.Errorf("%s: %w", host, stage)
+		return late(host, stage.stage, stage.after)
 	case cause != nil:
 		return cause
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -194,15 +201,19 @@ func (f *fetcher) failure(ctx context.Context, u *url.URL, err error) error {
 	case errors.As(err, &dns):
 		return fmt.Errorf("%s: its address could not be found; try again later", host)
 	case errors.As(err, &op) && op.Op == "dial" && op.Timeout():
-		return fmt.Errorf("%s: %w", host, &stageError{"connecting", f.policy.ConnectTimeout})
+		return late(host, "connecting", f.policy.ConnectTimeout)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Errorf("%s cannot be reached: %w", host, op.Err)
 	case strings.Contains(err.Error(), "TLS handshake timeout"):
-		return fmt.Errorf("%s: %w", host, &stageError{"the TLS handshake", f.policy.TLSTimeout})
+		return late(host, "the TLS handshake", f.policy.TLSTimeout)
 	case strings.Contains(err.Error(), "awaiting response headers"):
-		return fmt.Errorf("%s: %w", host, &stageError{"the wait for the response's headers", f.policy.HeaderTimeout})
+		return late(host, "the wait for the response's headers", f.policy.HeaderTimeout)
 	case strings.Contains(err.Error(), "server response headers exceeded"):
 		return fmt.Errorf("%s: the response's headers are larger than %d bytes, which is refused", host, f.policy.MaxHeader)
 	}
-	return fmt.Errorf("%s: no answer: %s", host, f.policy.secrets.hide(cut(err.Error(), 300)))
+	return fmt.Errorf("%s: no answer: %s", host, f.policy.secrets.show(err.Error(), 300))
+}
+
+func late(host, stage string, after time.Duration) error {
+	return fmt.Errorf("%s: %w; try again later, or another URL", host, &stageError{stage, after})
 }

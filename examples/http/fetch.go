@@ -10,9 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strings"
 
+	"golang.org/x/net/html/charset"
+	"golang.org/x/net/http/httpguts"
 	"golang.org/x/text/transform"
 
 	"github.com/weir-mcp/weir/cursor"
@@ -25,6 +28,7 @@ type FetchInput struct {
 	URL     string   `json:"url" jsonschema:"description=Where to ask\\, with https:// or http://,maxLength=4096"`
 	Format  string   `json:"format,omitempty" jsonschema:"description=text makes plain text of HTML\\, with its links as [n]; raw shows the source.,enum=text,enum=raw,default=text"`
 	Accept  string   `json:"accept,omitempty" jsonschema:"description=Media types to ask for\\, such as text/markdown. Leave out for any.,maxLength=200"`
+	Charset string   `json:"charset,omitempty" jsonschema:"description=Read the text in this charset\\, such as gbk\\, where the one that was found is wrong. Leave out to find it.,maxLength=40"`
 	Headers []string `json:"headers,omitempty" jsonschema:"description=Names of the response's headers to show\\, * for all. Leave out for the usual ones.,maxItems=50"`
 	tool.PageInput
 }
@@ -35,6 +39,7 @@ type Fetched struct {
 	MediaType  string `json:"mediaType,omitempty"`
 	LooksLike  string `json:"looksLike,omitempty" jsonschema:"description=The media type that the body seems to have\\, where it is not as declared"`
 	Charset    string `json:"charset,omitempty" jsonschema:"description=That the text came in; it is shown as UTF-8"`
+	Guess      bool   `json:"charsetGuessed,omitzero" jsonschema:"description=No charset was declared\\, and the text does not tell"`
 	Declared   string `json:"declaredCharset,omitempty" jsonschema:"description=The charset that was declared\\, where the text is not in it"`
 	Encoding   string `json:"contentEncoding,omitempty" jsonschema:"description=How the body came compressed"`
 	Binary     bool   `json:"binary,omitzero" jsonschema:"description=The body is no text and is not shown"`
@@ -42,7 +47,8 @@ type Fetched struct {
 	From       int64  `json:"from" jsonschema:"description=Byte of the text at which this part begins"`
 	Text       string `json:"text"`
 	Links      []Link `json:"links,omitempty" jsonschema:"description=What each [n] in the text leads to"`
-	Invalid    int64  `json:"invalid,omitzero" jsonschema:"description=Bytes that are not of the charset\\, shown as U+FFFD"`
+	NoNumber   bool   `json:"linksLeftOut,omitzero" jsonschema:"description=The page has more links than can have a number"`
+	Invalid    int64  `json:"invalid,omitzero" jsonschema:"description=How many U+FFFD of this part stand for what is not of the charset"`
 	Incomplete string `json:"incomplete,omitempty" jsonschema:"description=Why the body could not be read to its end"`
 	Artifact   string `json:"artifact,omitempty" jsonschema:"description=Handle of the whole body for read_artifact"`
 	Kept       string `json:"kept,omitempty" jsonschema:"description=What of the body the artifact has\\, or why there is none"`
@@ -66,6 +72,14 @@ func (f *fetcher) fetch(ctx context.Context, req *tool.Request, in FetchInput) (
 	from, err := textCursors.Decode(req, in.Cursor)
 	if err != nil {
 		return result.Result{}, err
+	}
+	if in.Charset != "" {
+		if e, _ := charset.Lookup(in.Charset); e == nil {
+			return result.Result{}, fmt.Errorf("charset: there is no charset %q; write it like utf-8, gbk, shift_jis or iso-8859-2", in.Charset)
+		}
+	}
+	if !httpguts.ValidHeaderFieldValue(in.Accept) {
+		return result.Result{}, errors.New("accept: it has characters that a header may not have")
 	}
 	header := http.Header{"Accept-Encoding": {encodings}}
 	if in.Accept != "" {
@@ -112,15 +126,22 @@ type reading struct {
 	preview preview
 	html    htmlText
 	keep    *keeper
-	skipped int64 // of the body, before what was sent
-	ranged  bool  // offsets of the text are those of the body
-	size    int64 // of the whole; -1: unknown
+	decoded *counter // nil: the text is shown as it came
+	unasked bool     // a part came that nobody asked for
+	skipped int64    // of the body, before what was sent
+	ranged  bool     // offsets of the text are those of the body
+	size    int64    // of the whole; -1: unknown
 }
 
 // part looks whether the answer is what the cursor goes on with.
 func (r *reading) part() error {
 	r.size = -1
 	switch {
+	case r.in.Cursor == "" && r.StatusCode == http.StatusPartialContent:
+		r.unasked = true
+		if _, size, ok := contentRange(r.Header.Get("Content-Range")); ok {
+			r.size = size
+		}
 	case r.in.Cursor == "":
 	case r.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return errChanged
@@ -134,12 +155,12 @@ func (r *reading) part() error {
 		}
 		r.skipped, r.size = start, size
 	case r.StatusCode != http.StatusOK:
-		return fmt.Errorf("%s answered %s this time: try again later with the same cursor", r.url.Host, r.policy.secrets.hide(cut(r.Response.Status, 100)))
+		return fmt.Errorf("%s answered %s this time: try again later with the same cursor", r.url.Host, r.policy.secrets.show(r.Response.Status, 100))
 	}
 	if r.in.Cursor != "" && r.from.Tag != "" && r.tag(r.Header) != r.from.Tag {
 		return errChanged
 	}
-	if r.size < 0 && r.body.encoding == "" && r.ContentLength >= 0 && r.skipped == 0 {
+	if r.size < 0 && !r.unasked && r.body.encoding == "" && r.ContentLength >= 0 && r.skipped == 0 {
 		r.size = r.ContentLength
 	}
 	return nil
@@ -151,22 +172,22 @@ func (r *reading) read() error {
 	start, _ := buffered.Peek(sniffed)
 	var form form
 	if r.skipped > 0 { // a part of what was seen to be UTF-8
-		form = formOf("text/plain; charset=utf-8", nil)
-		form.charset = "utf-8"
-		form.mediaType = r.Header.Get("Content-Type")
+		form = formOf("text/plain; charset=utf-8", nil, "")
+		form.mediaType, _, _ = mime.ParseMediaType(r.Header.Get("Content-Type"))
 	} else if r.body.unknown {
-		form.binary, form.mediaType = true, r.Header.Get("Content-Type")
+		form.binary = true
+		form.mediaType, _, _ = mime.ParseMediaType(r.Header.Get("Content-Type"))
 	} else {
-		form = formOf(r.Header.Get("Content-Type"), start)
+		form = formOf(r.Header.Get("Content-Type"), start, r.in.Charset)
 	}
-	hide := r.policy.secrets.hide
+	show := r.policy.secrets.show
 	r.out = Fetched{
 		Status:    r.status(r.answer, r.in.Headers, r.budget/4),
-		MediaType: hide(cut(form.mediaType, 100)), LooksLike: form.looksLike, Charset: form.charset, Declared: hide(cut(form.declared, 40)),
-		Encoding: hide(cut(r.body.encoding, 40)), Binary: form.binary, From: r.from.At,
+		MediaType: show(form.mediaType, 100), LooksLike: form.looksLike, Charset: form.charset, Guess: form.guess, Declared: show(form.declared, 40),
+		Encoding: show(r.body.encoding, 40), Binary: form.binary, From: r.from.At,
 	}
 	if r.store != nil && r.in.Cursor == "" {
-		r.keep = newKeeper(r.store, r.policy.secrets, r.out.URL, form)
+		r.keep = newKeeper(r.store, r.policy.secrets, r.out.URL, r.out.MediaType, form.binary)
 		defer r.keep.close()
 	}
 	if form.binary {
@@ -184,9 +205,17 @@ func (r *reading) read() error {
 	var text io.Reader = buffered
 	isHTML := form.html && r.in.Format != "raw"
 	if form.charset != "utf-8" || isHTML {
-		text = transform.NewReader(buffered, form.encoding.NewDecoder())
+		r.decoded = &counter{Transformer: form.encoding.NewDecoder(), utf8: form.charset == "utf-8"}
+		text = transform.NewReader(buffered, r.decoded)
 	} else {
 		r.ranged = r.body.encoding == ""
+	}
+	if isHTML {
+		b := bufio.NewReaderSize(text, 4<<10)
+		if start, _ := b.Peek(3); string(start) == "\ufeff" {
+			b.Discard(3)
+		}
+		text = b
 	}
 	if r.keep != nil {
 		text = io.TeeReader(text, r.keep)
@@ -227,7 +256,7 @@ func (r *reading) show(text io.Reader, isHTML bool) {
 			}
 		}
 	}
-	if !p.full {
+	if !p.full && r.body.err == nil { // else it may have broken off within a secret or a character
 		redact.flush()
 		p.finish()
 	}
@@ -236,11 +265,21 @@ func (r *reading) show(text io.Reader, isHTML bool) {
 // result makes the result of what was read.
 func (r *reading) result(req *tool.Request) (result.Result, error) {
 	out, p := &r.out, &r.preview
-	out.Text, out.Links, out.Invalid = p.text.String(), p.shown, p.invalid
+	out.Text, out.Links, out.Invalid, out.NoNumber = p.text.String(), p.shown, p.invalid, r.html.more
+	if r.decoded != nil {
+		out.Invalid += min(p.odd, r.decoded.n)
+	}
+	out.Guess = out.Guess && (out.Charset != "utf-8" || out.Invalid > 0)
+	switch {
+	case r.unasked:
+		out.Incomplete = "the server sent a part of it, which was not asked for"
+	case r.body.unknown:
+		out.Incomplete = "it is compressed with " + out.Encoding + ", which was not asked for and cannot be read here"
+	}
 	if why := r.body.why(r.ContentLength); why != "" {
 		out.Incomplete = r.policy.secrets.hide(why)
 	}
-	if r.body.ended {
+	if r.body.ended && !r.unasked {
 		r.size = r.body.n + r.skipped
 	}
 	if r.size >= 0 {
@@ -274,7 +313,11 @@ func (o *Fetched) text() string {
 	}
 	add(o.MediaType, o.MediaType != "")
 	add("which looks like "+o.LooksLike, o.LooksLike != "")
-	add(o.Charset, o.Charset != "")
+	if o.Guess {
+		add(o.Charset+" by guess (charset sets another one)", true)
+	} else {
+		add(o.Charset, o.Charset != "")
+	}
 	add("declared as "+o.Declared, o.Declared != "")
 	add(o.Encoding, o.Encoding != "")
 	if o.Size != nil {
@@ -293,7 +336,10 @@ func (o *Fetched) text() string {
 		b.WriteString(" Incomplete: " + o.Incomplete + ".")
 	}
 	if o.Invalid > 0 {
-		fmt.Fprintf(&b, " %s bytes are not in that charset.", number(o.Invalid))
+		fmt.Fprintf(&b, " %s characters are not of that charset, shown as U+FFFD.", number(o.Invalid))
+	}
+	if o.NoNumber {
+		fmt.Fprintf(&b, " Only the first %s links have a number.", number(maxLinks))
 	}
 	if o.NextCursor != "" {
 		fmt.Fprintf(&b, " There is more: use cursor %q to continue", o.NextCursor)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/text/encoding/japanese"
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
 // Charsets become UTF-8, and those that lie are found out. Case 29.
@@ -61,6 +62,60 @@ func TestCharsets(t *testing.T) {
 	}
 }
 
+// Charsets that are declared nowhere, or in odd places, and what a model is told.
+func TestCharsetsUndeclared(t *testing.T) {
+	const dam = "水位不过坝顶，水门关着"
+	gbk, _ := simplifiedchinese.GBK.NewEncoder().String(dam)
+	sjis, _ := japanese.ShiftJIS.NewEncoder().String("水門の水位")
+	utf16le, _ := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("<p>The dam 水")
+	utf32le, _ := utf32.UTF32(utf32.LittleEndian, utf32.UseBOM).NewEncoder().String("The dam 水")
+	utf32be, _ := utf32.UTF32(utf32.BigEndian, utf32.UseBOM).NewEncoder().String("The dam 水")
+	comment := "<!--" + strings.Repeat(" no", 1000) + "-->"
+	for _, tt := range []struct {
+		name, contentType, body, chosen string
+		text, charset                   string // "*": any
+		guess                           bool
+		invalid                         int64 // -1: some
+	}{
+		{"gbk, chosen", "text/html", "<p>" + gbk, "gb2312", dam, "gbk", false, 0},
+		{"gbk in a text, chosen", "application/octet-stream", gbk, "gbk", dam, "gbk", false, 0},
+		{"gbk", "text/html", "<p>" + gbk, "", "*", "windows-1252", true, 0},
+		{"shift_jis", "text/html", "<p>" + sjis, "", "*", "windows-1252", true, -1},
+		{"shift_jis, chosen", "text/html; charset=utf-8", "<p>" + sjis, "shift_jis", "水門の水位", "shift_jis", false, 0},
+		{"declared too late", "text/html", comment + "<meta charset=gb2312><p>" + gbk, "", "*", "utf-8", true, -1},
+		{"declared too late, chosen", "text/html", comment + "<meta charset=gb2312><p>" + gbk, "gbk", dam, "gbk", false, 0},
+		{"utf-8 that is declared nowhere", "text/html", "<p>" + dam, "", dam, "utf-8", false, 0},
+		{"ASCII", "text/plain", "a dam", "", "a dam", "utf-8", false, 0},
+		{"utf-8 said to be gb18030", "text/html; charset=gb18030", "<p>é中 ok", "", "é中 ok", "utf-8", false, 0},
+		{"latin by meta, behind ASCII", "text/html", "<meta charset=iso-8859-1>" + comment + "<p>caf\xe9", "", "café", "windows-1252", false, 0},
+		{"utf-8 by meta, behind ASCII", "text/html", "<meta charset=utf-8>" + comment + "<p>caf\xe9", "", "caf\uFFFD", "utf-8", false, 1},
+		{"U+FFFD of the page itself", "text/html; charset=utf-8", "<p>a \uFFFD &#xfffd; b", "", "a \uFFFD \uFFFD b", "utf-8", false, 0},
+		{"utf-16 said to be utf-8", "text/html; charset=utf-8", utf16le, "", "The dam 水", "utf-16le", false, 0},
+		{"utf-32le", "text/plain", utf32le, "", "The dam 水", "utf-32le", false, 0},
+		{"utf-32be", "text/plain", utf32be, "", "The dam 水", "utf-32be", false, 0},
+		{"xml", "application/xml", `<?xml version="1.0" encoding="gb2312"?><a>` + gbk + "</a>", "", `<?xml version="1.0" encoding="gb2312"?><a>` + dam + "</a>", "gbk", false, 0},
+		{"xml in latin", "application/atom+xml", `<?xml version='1.0' encoding='iso-8859-1'?><a>` + strings.Repeat(" ", 2000) + "\xe9</a>", "", "*", "windows-1252", false, 0},
+		{"gbk with what is none", "text/plain; charset=gbk", gbk + "\xff\xff!", "", "*", "gbk", false, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := args{}
+			if tt.chosen != "" {
+				in["charset"] = tt.chosen
+			}
+			f, text := fetchPage(t, tools(t), page(t, tt.contentType, tt.body), in)
+			if tt.text != "*" && f.Text != tt.text || f.Charset != tt.charset || f.Guess != tt.guess || tt.invalid >= 0 && f.Invalid != tt.invalid || tt.invalid < 0 && f.Invalid == 0 {
+				t.Errorf("%+v", f)
+			}
+			if strings.Contains(text, "by guess (charset sets another one)") != tt.guess || strings.Contains(text, "characters are not of that charset") != (tt.invalid != 0) {
+				t.Error(text)
+			}
+		})
+	}
+	if text := refused(t, tools(t), "fetch", args{"url": "http://127.0.0.1/", "charset": "klingon"}); !strings.Contains(text, "charset: there is no charset") {
+		t.Error(text)
+	}
+}
+
 // numbered is a text of which each byte can be told.
 func numbered(n int) string {
 	var b strings.Builder
@@ -75,6 +130,7 @@ func all(t *testing.T, url string, in args, between func()) (text string, links 
 	t.Helper()
 	tl := tools(t)
 	links = make(map[int]string)
+	var first Fetched
 	with := args{"maxBytes": 4096}
 	for k, v := range in {
 		with[k] = v
@@ -89,6 +145,11 @@ func all(t *testing.T, url string, in args, between func()) (text string, links 
 		}
 		text += f.Text
 		pages++
+		if pages == 1 {
+			first = f
+		} else if f.MediaType != first.MediaType || f.Charset != first.Charset || f.Invalid > 0 {
+			t.Errorf("part %d is %s, %s", pages, f.MediaType, f.Charset)
+		}
 		for _, l := range f.Links {
 			if old, ok := links[l.N]; ok && old != l.URL {
 				t.Errorf("[%d] is %s and %s", l.N, old, l.URL)
@@ -128,6 +189,9 @@ func TestParts(t *testing.T) {
 			switch kind {
 			case "range":
 				w.Header().Set("ETag", `"one"`)
+				if r.Header.Get("Range") != "" && r.Header.Get("If-Range") != `"one"` {
+					t.Errorf("a Range with If-Range %q", r.Header.Get("If-Range"))
+				}
 				http.ServeContent(count, r, "", time.Time{}, strings.NewReader(text))
 			case "modified":
 				http.ServeContent(count, r, "", time.Unix(1_700_000_000, 0), strings.NewReader(text))
@@ -338,8 +402,46 @@ func TestEncodings(t *testing.T) {
 			w.Header().Set("Content-Type", "text/plain")
 			io.WriteString(w, tt.body)
 		}), nil)
-		if f.Text != tt.text || f.Binary != (tt.text == "") {
+		unreadable := strings.Contains(text, "compressed with "+tt.encoding+", which was not asked for and cannot be read here")
+		if f.Text != tt.text || f.Binary != (tt.text == "") || unreadable != f.Binary {
 			t.Errorf("%s: %s", tt.encoding, text)
 		}
+	}
+}
+
+// A part that nobody asked for is not taken for the whole.
+func TestPartUnasked(t *testing.T) {
+	tl := tools(t)
+	f, text := fetchPage(t, tl, web(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		w.Header().Set("Content-Range", "bytes 0-4/5000")
+		w.WriteHeader(206)
+		io.WriteString(w, "begin")
+	}), nil)
+	if f.Text != "begin" || !f.Truncated || *f.Size != 5000 || !strings.Contains(text, "Incomplete: the server sent a part of it") || !strings.Contains(text, "content-range: bytes 0-4/5000") {
+		t.Error(text)
+	}
+	if text := refused(t, tl, "fetch", args{"url": "http://127.0.0.1/", "accept": "a\r\nX: y"}); !strings.Contains(text, "accept: ") {
+		t.Error(text)
+	}
+}
+
+// Links without number are told of.
+func TestManyLinks(t *testing.T) {
+	var b strings.Builder
+	for i := range maxLinks + 100 {
+		fmt.Fprintf(&b, "<a href=%d>.</a>", i)
+	}
+	tl := tools(t)
+	at, in := page(t, "text/html", b.String()), args{}
+	for {
+		f, text := fetchPage(t, tl, at, in)
+		if f.NextCursor == "" {
+			if !f.NoNumber || !strings.Contains(text, "Only the first 10,000 links have a number.") {
+				t.Errorf("%.500s", text)
+			}
+			break
+		}
+		in["cursor"] = f.NextCursor
 	}
 }

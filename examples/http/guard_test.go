@@ -5,15 +5,19 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/weir-mcp/weir/tool"
 )
 
 func TestRefusedAddresses(t *testing.T) {
@@ -66,7 +70,50 @@ func TestRefusedURLs(t *testing.T) {
 		}
 	}
 	only := newTools(ready(t, &Policy{OnlyHosts: true, Hosts: []Host{{Host: "api.example.com"}}}, nil))
-	if text := refused(t, only, "fetch", args{"url": "https://example.com/"}); !strings.Contains(text, "not one that this server may ask") {
+	if text := refused(t, only, "fetch", args{"url": "https://example.com/"}); !strings.Contains(text, "not one that this server may ask, which are api.example.com") {
+		t.Error(text)
+	}
+	if text := refused(t, tl, "fetch", args{"url": "https://example.com:25/"}); !strings.Contains(text, "only 80, 443, and those from 1024 on") {
+		t.Error(text)
+	}
+}
+
+// Addresses are refused in each way that they can be written, before a name is
+// looked up, and before a proxy is asked: it may take them for addresses.
+func TestOddAddresses(t *testing.T) {
+	asked := 0
+	proxy := web(t, func(w http.ResponseWriter, r *http.Request) { asked++ })
+	resolver, questions := names(t, "127.0.0.1")
+	direct := new(Policy)
+	if err := direct.complete(); err != nil {
+		t.Fatal(err)
+	}
+	f := newFetcher(direct, nil, resolver)
+	defer f.close()
+	by := newTools(ready(t, &Policy{Proxy: proxy, Allow: []string{"10.9.9.9"}}, nil))
+	for _, host := range []string{
+		"2130706433", "0x7f000001", "0x7f.1", "0X7F.0.0.1", "127.1", "127.0.1", "0177.0.0.1", "127.0.0.01", "127.0.0.1.", "127.0.0.1..", "0", "0x", "1.2.3.4.5", "256.1.1.1", "169.254.43518", "a.b.1",
+		"１２７.0.0.1", "127。0。0。1", "①27.0.0.1", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]", "[::127.0.0.1]", "%31.0.0.1", "..", "a..b", "127.0.0.1%00.example.com",
+	} {
+		for _, tl := range []*tool.Registry{newTools(f), by} {
+			refused(t, tl, "fetch", args{"url": "http://" + host + "/"})
+		}
+	}
+	for _, host := range []string{"localhost", "LOCALHOST.", "a.localhost:8080"} {
+		if text := refused(t, by, "fetch", args{"url": "http://" + host}); !strings.Contains(text, "loopback") {
+			t.Error(text)
+		}
+	}
+	if asked > 0 || questions.Load() > 0 {
+		t.Errorf("the proxy was asked %d times, the resolver %d times", asked, questions.Load())
+	}
+	if f, _ := fetchPage(t, by, "http://example.com./x", nil); f.URL != "http://example.com/x" || asked != 1 {
+		t.Errorf("%+v", f)
+	}
+	// A credential that needs no TLS to this machine does to a proxy.
+	t.Setenv("TEST_HTTP_TOKEN", token)
+	own := newTools(ready(t, &Policy{Proxy: proxy, Hosts: []Host{{Host: "127.0.0.1:8080", Credentials: []Credential{{Header: "X-Key", Env: "TEST_HTTP_TOKEN"}}}}}, nil))
+	if text := refused(t, own, "fetch", args{"url": "http://127.0.0.1:8080/"}); !strings.Contains(text, "was not asked: the credentials for this host are not sent without TLS") || asked != 1 {
 		t.Error(text)
 	}
 }
@@ -183,7 +230,7 @@ func TestRedirects(t *testing.T) {
 	at := web(t, func(w http.ResponseWriter, r *http.Request) {
 		to := map[string]string{
 			"/a": "/b#part", "/b": "/c", "/c": "/a", "/private": "http://10.0.0.1/", "/meta": "http://[::ffff:169.254.169.254]/", "/file": "file:///etc/passwd",
-			"/user": "http://bob:pa55word@127.0.0.1/", "/other": other, "/rel": "end?x=1", "/long": "/long" + r.URL.RawQuery, "/bad": "http://%zz/", "/head": "/end",
+			"/user": "http://bob:pa55word@127.0.0.1/", "/other": other, "/rel": "end?x=1", "/long": "/long" + r.URL.RawQuery, "/bad": "http://%zz/", "/odd": "http://2130706433/", "/closed": "http://127.0.0.1:1/", "/head": "/end",
 		}[r.URL.Path]
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/long"):
@@ -200,10 +247,10 @@ func TestRedirects(t *testing.T) {
 	})
 	tl := tools(t)
 	for path, want := range map[string]string{
-		"/a": "in a circle", "/private": "private address", "/meta": "link-local", "/file": "scheme", "/user": "password", "/long": "after 10 others", "/bad": "not a URL",
+		"/a": "in a circle", "/private": "private address", "/meta": "link-local", "/file": "scheme", "/user": "password", "/long": "after 10 others", "/bad": "not a URL", "/odd": "no name", "/closed": "port 1 is not allowed",
 	} {
 		for _, name := range []string{"fetch", "fetch_json", "head"} {
-			if text := refused(t, tl, name, args{"url": at + path}); !strings.Contains(text, want) || strings.Contains(text, "pa55word") || strings.Contains(text, "10.0.0.1") && path != "/private" {
+			if text := refused(t, tl, name, args{"url": at + path}); !strings.Contains(text, want) || !strings.Contains(text, " redirect") || strings.Contains(text, "pa55word") || strings.Contains(text, "10.0.0.1") && path != "/private" {
 				t.Errorf("%s %s: %s", name, path, text)
 			}
 		}
@@ -212,7 +259,29 @@ func TestRedirects(t *testing.T) {
 	if f.Text != "end x=1" || f.URL != at+"/end?x=1" || len(f.Redirects) != 1 || f.Redirects[0] != (Redirect{307, at + "/rel"}) || !strings.Contains(text, "Redirected by "+at+"/rel (307).") {
 		t.Errorf("%+v\n%s", f, text)
 	}
+	none := 0
+	still := newTools(ready(t, &Policy{Redirects: &none}, nil))
+	if text := refused(t, still, "fetch", args{"url": at + "/rel"}); !strings.Contains(text, "no more are followed") {
+		t.Error(text)
+	}
+	if text := refused(t, newTools(ready(t, &Policy{Ports: []int{1}, Hosts: []Host{{Host: hostOf(at)}}}, nil)), "fetch", args{"url": at + "/closed"}); !strings.Contains(text, at+"/closed redirects to a URL without an answer: 127.0.0.1:1 cannot be reached") {
+		t.Error(text)
+	}
 	if f, _ := fetchPage(t, tl, at+"/none", nil); f.Status.Status != 302 {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What was asked for by https is not gone on with by http.
+func TestRedirectToPlain(t *testing.T) {
+	plain := 0
+	to := web(t, func(w http.ResponseWriter, r *http.Request) { plain++ })
+	srv := httptest.NewTLSServer(http.RedirectHandler(to, http.StatusFound))
+	defer srv.Close()
+	f := ready(t, new(Policy), nil)
+	f.transport.TLSClientConfig = &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	defer f.close()
+	if text := refused(t, newTools(f), "fetch", args{"url": srv.URL}); !strings.Contains(text, "redirects from https to http, which is refused") || plain > 0 {
+		t.Errorf("%s; asked %d times", text, plain)
 	}
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weir-mcp/weir/result/artifact"
@@ -29,13 +30,12 @@ type keeper struct {
 	kept string
 }
 
-func newKeeper(store *artifact.Store, s secrets, name string, f form) *keeper {
-	k := &keeper{store: store, name: name, mime: f.mediaType, redact: redactor{secrets: s}}
-	if !f.binary {
-		k.mime = "text/plain; charset=utf-8"
-		if f.mediaType != "" {
-			k.mime = f.mediaType + "; charset=utf-8"
-		}
+// newKeeper returns a keeper for what is at a URL. Neither that nor the media
+// type have secrets.
+func newKeeper(store *artifact.Store, s secrets, url, mediaType string, binary bool) *keeper {
+	k := &keeper{store: store, name: url, mime: mediaType, redact: redactor{secrets: s}}
+	if !binary {
+		k.mime = cmp.Or(mediaType, "text/plain") + "; charset=utf-8"
 	}
 	return k
 }
@@ -76,7 +76,9 @@ func (k *keeper) begin() {
 // commit completes the artifact, which says when it is not all of b.
 func (k *keeper) commit(b *body) {
 	k.redact.to = k
-	k.redact.flush()
+	if b.ended {
+		k.redact.flush()
+	}
 	k.begin()
 	k.done = true
 	if k.err == nil {

@@ -58,6 +58,8 @@ type list struct {
 	pointer []string
 	page    result.Page[jsontext.Value]
 	summary ListSummary
+	names   []string // of members that were not asked for
+	unended bool     // there may be more, and it cannot be gone on with
 }
 
 func (f *fetcher) fetchJSON(ctx context.Context, req *tool.Request, in ListInput) (result.Result, error) {
@@ -65,10 +67,6 @@ func (f *fetcher) fetchJSON(ctx context.Context, req *tool.Request, in ListInput
 	at, err := l.prepare()
 	if err != nil {
 		return result.Result{}, err
-	}
-	noted := l.page.Budget.Bytes >= 4<<10
-	if noted {
-		l.page.Budget.Bytes -= 2 * maxNote
 	}
 	outer := ctx
 	ctx, stop := f.begin(ctx)
@@ -80,11 +78,10 @@ func (f *fetcher) fetchJSON(ctx context.Context, req *tool.Request, in ListInput
 	if err != nil && l.page.Len() == 0 {
 		return result.Result{}, err
 	}
-	res := l.page.Result()
-	if l.summary.Note != "" && noted {
-		res.Content = append(res.Content, result.TextContent{Text: "Note: " + l.summary.Note + "."})
+	if err != nil {
+		return l.page.Result(), err
 	}
-	return res, err
+	return l.noted(outer)
 }
 
 func (l *list) prepare() (at spot, err error) {
@@ -109,7 +106,7 @@ func (l *list) prepare() (at spot, err error) {
 		return at, fmt.Errorf("pointer: %w", err)
 	}
 	// Room for what is known only at the end.
-	l.summary = ListSummary{URL: strings.Repeat("x", min(500, l.page.Budget.Bytes/8)), Status: 200, Requests: 10, Note: strings.Repeat("x", min(maxNote, l.page.Budget.Bytes/8))}
+	l.summary = ListSummary{URL: strings.Repeat("x", min(500, l.page.Budget.Bytes/8)), Status: 200, Requests: 10, Note: strings.Repeat("x", l.noteRoom())}
 	l.page.Extra = &l.summary
 	return at, nil
 }
@@ -127,10 +124,13 @@ func (l *list) fill(ctx context.Context, at spot) error {
 	first := at == spot{}
 	for requests := 1; ; requests++ {
 		w, a, err := l.one(ctx, at, requests)
-		if w == nil {
+		if w == nil && l.page.Len() > 0 {
+			return cmp.Or(l.page.Err(), l.cursor(at), err)
+		} else if w == nil {
 			return err
 		}
-		goOn := spot{URI: at.URI, Token: at.Token, Skip: w.n}
+		goOn := at
+		goOn.Skip = w.n
 		switch {
 		case err != nil: // what there is stands, and can be gone on with
 			if l.page.Len() > 0 {
@@ -145,7 +145,8 @@ func (l *list) fill(ctx context.Context, at spot) error {
 		next, err := l.next(w, a, at)
 		switch {
 		case err != nil:
-			l.summary.Note = cut(err.Error(), maxNote)
+			l.unended = true
+			l.note(err.Error())
 			return nil
 		case next == nil:
 			if first && requests == 1 && w.list {
@@ -216,7 +217,10 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 		return nil, nil, err
 	}
 	defer a.close()
-	l.summary = ListSummary{URL: l.policy.secrets.hide(cut(a.url.String(), min(500, l.page.Budget.Bytes/8))), Status: a.StatusCode, Requests: requests}
+	l.summary = ListSummary{URL: l.policy.secrets.show(a.url.String(), min(500, l.page.Budget.Bytes/8)), Status: a.StatusCode, Requests: requests}
+	if at.URI != "" && a.url.Host != l.asked.Host {
+		return nil, nil, elsewhere(a.url)
+	}
 	if a.StatusCode >= 300 {
 		return nil, nil, l.refusal(a)
 	}
@@ -237,10 +241,12 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 		return l.page.Add(bytes.Clone(v))
 	}
 	if lines && len(l.pointer) == 0 {
+		w.wantNext = false
 		err = w.lines()
 	} else {
 		err = w.document()
 	}
+	l.names = w.names
 	if err == nil {
 		return w, a, nil
 	}
@@ -249,7 +255,7 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 	}
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return w, a, fmt.Errorf("the document is not JSON: %s (fetch shows it as it is)", l.policy.secrets.hide(cut(strings.TrimPrefix(err.Error(), "jsontext: "), 300)))
+		return w, a, fmt.Errorf("the document is not JSON: %s (fetch shows it as it is)", l.policy.secrets.show(strings.TrimPrefix(err.Error(), "jsontext: "), 300))
 	}
 	return w, a, err
 }
@@ -258,12 +264,12 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 // its lines is a document.
 func documentOf(a *answer) (r io.Reader, lines bool, err error) {
 	if a.body.unknown {
-		return nil, false, fmt.Errorf("the document came compressed with %q, which was not asked for", cut(a.body.encoding, 40))
+		return nil, false, fmt.Errorf("the document came compressed with %q, which was not asked for and cannot be read here", a.body.encoding)
 	}
 	b := bufio.NewReaderSize(a.body, 4<<10)
 	start, _ := b.Peek(sniffed)
 	contentType := a.Header.Get("Content-Type")
-	f := formOf(contentType, start)
+	f := formOf(contentType, start, "")
 	switch {
 	case f.html || f.binary:
 		return nil, false, fmt.Errorf("the answer is no JSON but %s: use fetch", cmp.Or(f.looksLike, f.mediaType))
@@ -290,16 +296,21 @@ func (l *list) refusal(a *answer) error {
 	if !a.body.unknown {
 		b, _ := io.ReadAll(io.LimitReader(a.body, 2<<10))
 		r.write(b)
-		r.flush()
+		if a.body.ended { // else it may have been cut within a secret
+			r.flush()
+		}
 	}
 	says := cut(strings.Join(strings.Fields(clean(text.String())), " "), 1000)
 	if says != "" {
 		says = ": " + says
 	}
-	if after := a.Header.Get("Retry-After"); after != "" {
-		says = " (try again after " + cut(after, 50) + ")" + says
+	if after := l.policy.secrets.show(a.Header.Get("Retry-After"), 50); after != "" {
+		if strings.Trim(after, "0123456789") == "" {
+			after += " s"
+		}
+		says = " (try again after " + after + ")" + says
 	}
-	return fmt.Errorf("%s answered %s%s", l.summary.URL, l.policy.secrets.hide(cut(a.Response.Status, 100)), l.policy.secrets.hide(says))
+	return fmt.Errorf("%s answered %s%s", l.summary.URL, l.policy.secrets.show(a.Response.Status, 100), says)
 }
 
 // next is the page of the API that follows, or nil.
@@ -309,8 +320,13 @@ func (l *list) next(w *walk, a *answer, at spot) (*spot, error) {
 		return nil, nil
 	}
 	target := w.token
-	if api.Next.Link {
+	switch {
+	case api.Next.Link:
 		target = linkNext(a.Header.Values("Link"))
+	case w.oddNext != "":
+		return nil, fmt.Errorf("%s at %s, where the API's next page is to be told: see the server's policy", w.oddNext, api.Next.Pointer)
+	case w.wantNext && !w.hasNext && at == (spot{}):
+		l.note("the document has nothing at " + api.Next.Pointer + ", where the server's policy looks for the next page: taken as the last one")
 	}
 	if target == "" {
 		return nil, nil
@@ -322,48 +338,16 @@ func (l *list) next(w *walk, a *answer, at spot) (*spot, error) {
 			return nil, err
 		}
 	}
-	here := l.asked.RequestURI()
-	if next == (spot{URI: at.URI, Token: at.Token}) || at == (spot{}) && next.URI == here {
-		return nil, errors.New("the API says that its next page is the same one")
-	}
 	if len(next.Token) > maxURL {
-		return nil, errors.New("the API's token of the next page is too long")
+		return nil, errors.New("the API's token of its next page is too long")
+	}
+	from := at
+	if at.URI == "" && at.Token == "" && api.Next.Param == "" {
+		from.URI = l.asked.RequestURI()
+	}
+	var circle bool
+	if next.Trail, circle = at.Trail.step(from, next); circle {
+		return nil, errors.New("the API's next page is one that was here before: its pages go in a circle")
 	}
 	return &next, nil
-}
-
-// outline stands for an item that is too large: what members it has.
-func outline(v jsontext.Value, limit int) (jsontext.Value, bool) {
-	dec := jsontext.NewDecoder(bytes.NewReader(v))
-	if dec.PeekKind() != '{' {
-		return nil, false
-	}
-	dec.ReadToken()
-	out := []byte(`{"[too large; name fields, or a pointer]":{`)
-	for first := true; dec.PeekKind() == '"'; first = false {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, false
-		}
-		key := name.String()
-		member, err := dec.ReadValue()
-		if err != nil {
-			return nil, false
-		}
-		if !first {
-			out = append(out, ',')
-		}
-		out, _ = jsontext.AppendQuote(out, key)
-		out = append(out, ':')
-		if len(member) <= 60 {
-			out = append(out, member...)
-		} else {
-			kind := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a text"}[member.Kind()]
-			out, _ = jsontext.AppendQuote(out, fmt.Sprintf("%s of %d bytes", kind, len(member)))
-		}
-		if len(out)+2 > limit*3/4 {
-			return nil, false
-		}
-	}
-	return append(out, "}}"...), true
 }

@@ -100,7 +100,7 @@ func TestStatusOfJSON(t *testing.T) {
 		w.WriteHeader(429)
 		io.WriteString(w, `{"message":"slow\u0020down"}`)
 	})
-	if text := refused(t, tools(t), "fetch_json", args{"url": at}); !strings.Contains(text, `429 Too Many Requests (try again after 30): {"message"`) {
+	if text := refused(t, tools(t), "fetch_json", args{"url": at}); !strings.Contains(text, `429 Too Many Requests (try again after 30 s): {"message"`) {
 		t.Error(text)
 	}
 }
@@ -137,6 +137,14 @@ func TestListIsReadAsItComes(t *testing.T) {
 	l, _ := call[listed](t, tools(t), "fetch_json", args{"url": endless, "pointer": "/items", "maxBytes": 4096})
 	if len(l.Items) < 50 || l.NextCursor == "" {
 		t.Errorf("%d items", len(l.Items))
+	}
+	// What follows the list is not waited for, unless the next page is told there.
+	after := raw(t, func(c net.Conn) {
+		trickle(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"items\":[1,2],\"more\":[", "3,", time.Millisecond, func(int) {})
+	})
+	l, _ = call[listed](t, tools(t), "fetch_json", args{"url": after, "pointer": "/items"})
+	if l.String() != "1 2" || l.NextCursor != "" {
+		t.Errorf("%+v", l)
 	}
 	var b strings.Builder
 	for i := range 2000 {
@@ -280,23 +288,110 @@ func TestPassesOn(t *testing.T) {
 	}
 }
 
-// The next page is never at another host, and not the same page again.
+// The next page is never at another host, nor one that was there before; and a
+// list that cannot be gone on with is not called complete.
 func TestNextPage(t *testing.T) {
+	other := page(t, "application/json", "[7]")
 	for link, want := range map[string]string{
-		"http://10.0.0.1/next": "not followed", "http://127.0.0.2:%s/next": "not followed", "https://127.0.0.1:%s/next": "another host", "http://bob:pa55word@127.0.0.1:%s/": "password",
-		"file:///etc/passwd": "scheme", "/list": "the same one",
+		"http://10.0.0.1/next": "not followed", "http://127.0.0.2:%s/next": "another host, http://127.0.0.2:", "http://localhost:%s/next": "another host", "http://bob:pa55word@127.0.0.1:%s/": "password",
+		"file:///etc/passwd": "scheme", "/list": "in a circle", other + "/next": "another host", "/away": "another host",
+		"https://127.0.0.1:%s/end": "", "/end": "", "end?x=1": "",
 	} {
 		var port string
 		at := web(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Link", "<"+strings.Replace(link, "%s", port, 1)+">; rel=next")
-			io.WriteString(w, "[1,2]")
+			switch r.URL.Path {
+			case "/away":
+				http.Redirect(w, r, other, http.StatusFound)
+			case "/end":
+				io.WriteString(w, "[3]")
+			default:
+				w.Header().Set("Link", "<"+strings.Replace(link, "%s", port, 1)+">; rel=next")
+				io.WriteString(w, "[1,2]")
+			}
 		})
 		_, port, _ = net.SplitHostPort(hostOf(at))
 		tl := newTools(ready(t, &Policy{Allow: []string{"127.0.0.0/8"}, Hosts: []Host{{Host: hostOf(at), API: &API{Next: &Next{Link: true}}}}}, nil))
-		l, text := call[listed](t, tl, "fetch_json", args{"url": at + "/list"})
-		if len(l.Items) != 2 || l.NextCursor != "" || !strings.Contains(l.Note, want) || !strings.Contains(text, "Note: ") || strings.Contains(text, "pa55word") {
-			t.Errorf("%s: %+v\n%s", link, l, text)
+		for _, size := range []int{32 << 10, 1024} {
+			in := args{"url": at + "/list", "maxBytes": size}
+			l, text := call[listed](t, tl, "fetch_json", in)
+			if l.NextCursor != "" {
+				in["cursor"] = l.NextCursor
+				if link == "/away" {
+					if text := refused(t, tl, "fetch_json", in); !strings.Contains(text, want) {
+						t.Error(text)
+					}
+					continue
+				}
+				l, text = call[listed](t, tl, "fetch_json", in)
+			}
+			if want == "" {
+				if l.String() != "3" || l.Truncated || l.Note != "" {
+					t.Errorf("%s: %+v\n%s", link, l, text)
+				}
+				continue
+			}
+			first, _, _ := strings.Cut(text, "\n")
+			if len(l.Items) != 2 || l.NextCursor != "" || !l.Truncated || size > 2000 && !strings.Contains(l.Note, want) || !strings.Contains(first, " Note: the API's next page is") ||
+				strings.Contains(text, "no more") || strings.Contains(text, "pa55word") || encoded(text) > size {
+				t.Errorf("%s: %+v\n%s", link, l, text)
+			}
+		}
+	}
+}
+
+// Tokens that mean the end, that are none, and that go in a circle.
+func TestNextToken(t *testing.T) {
+	for next, want := range map[string]string{
+		`null`: "", `""`: "", `0`: "", `"0"`: "", `false`: "", `true`: "true at /next", `{"a":1}`: "an object at /next", `[1]`: "a list at /next", "": "the document has nothing at /next",
+		`"same"`: "in a circle", `"a"`: "in a circle",
+	} {
+		requests := 0
+		at := web(t, func(w http.ResponseWriter, r *http.Request) {
+			requests++
+			w.Header().Set("Content-Type", "application/json")
+			token := next
+			if next == `"a"` { // six pages in a circle, after five others
+				n, _ := strconv.Atoi(r.URL.Query().Get("t"))
+				if n++; n > 10 {
+					n = 5
+				}
+				token = fmt.Sprint(n)
+			}
+			if token != "" {
+				token = `,"next":` + token
+			}
+			io.WriteString(w, `{"items":[1]`+token+`}`)
+		})
+		tl := newTools(ready(t, &Policy{Hosts: []Host{{Host: hostOf(at), API: &API{Items: "/items", Next: &Next{Pointer: "/next", Param: "t"}}}}}, nil))
+		in := args{"url": at}
+		var l listed
+		for range 50 {
+			if l, _ = call[listed](t, tl, "fetch_json", in); l.NextCursor == "" {
+				break
+			}
+			in["cursor"] = l.NextCursor
+		}
+		ended := want == "" || strings.HasPrefix(want, "the document")
+		if l.NextCursor != "" || !strings.Contains(l.Note, want) || want == "" && l.Note != "" || l.Truncated == ended || requests > 40 {
+			t.Errorf("%s: %+v after %d requests", next, l, requests)
+		}
+	}
+}
+
+// Fields that no item has are told, with those that there are.
+func TestUnmetFields(t *testing.T) {
+	at := page(t, "application/json", `[{"id":1,"user":{"login":"ada"}},{"id":2,"mail":"x"}]`)
+	for fields, want := range map[string]string{
+		"nope":            "no item here has nope; there are id, user, mail",
+		"id":              "",
+		"mail":            "",
+		"user.nope id":    "no item here has user.nope; there are mail",
+		"user user.login": "",
+	} {
+		l, text := call[listed](t, tools(t), "fetch_json", args{"url": at, "fields": strings.Fields(fields)})
+		if l.Note != want || !strings.Contains(text, want) {
+			t.Errorf("%s: %q\n%s", fields, l.Note, text)
 		}
 	}
 }
@@ -337,6 +432,17 @@ func TestLargeItem(t *testing.T) {
 	body := `{"name":"dam","list":[` + strings.Repeat("1,", 50_000) + `1],"text":"` + strings.Repeat("x", 50_000) + `"}`
 	l, text := call[listed](t, tools(t), "fetch_json", args{"url": page(t, "application/json", body)})
 	if l.String() != `{"[too large; name fields, or a pointer]":{"name":"dam","list":"a list of 100003 bytes","text":"a text of 50002 bytes"}}` {
+		t.Errorf("%s\n%s", &l, text)
+	}
+	for pointer, want := range map[string]string{"/text": `xxx[… of 50000 bytes: fetch shows all of the document]"`, "": `"list":"a list of 100003 bytes"`} {
+		in := args{"url": page(t, "application/json", body), "pointer": pointer, "maxBytes": 4096}
+		l, text := call[listed](t, tools(t), "fetch_json", in)
+		if !strings.Contains(l.String(), want) || !strings.Contains(text, want) || encoded(text) > 4096 || !l.Truncated {
+			t.Errorf("%s\n%s", &l, text)
+		}
+	}
+	l, text = call[listed](t, tools(t), "fetch_json", args{"url": page(t, "application/json", "[["+strings.Repeat("1,", 50_000)+"1]]")})
+	if l.String() != `"[a list of 100003 bytes: a pointer to it shows its elements]"` {
 		t.Errorf("%s\n%s", &l, text)
 	}
 }

@@ -25,6 +25,9 @@ import (
 	"io"
 	"log"
 	"os"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/weir-mcp/weir/result/artifact"
 	"github.com/weir-mcp/weir/server"
@@ -52,11 +55,34 @@ func main() {
 	}
 }
 
-// A hidingLog writes to stderr, without secrets.
-type hidingLog secrets
+// A hidingLog writes to stderr, without secrets, and a few lines a minute:
+// servers on the web decide how many there are.
+type hidingLog struct {
+	secrets secrets
+	to      io.Writer
 
-func (l hidingLog) Write(p []byte) (int, error) {
-	_, err := io.WriteString(os.Stderr, secrets(l).hide(string(p)))
+	mu      sync.Mutex // guards the fields below
+	since   time.Time
+	lines   int
+	dropped int
+}
+
+const linesPerMinute = 20
+
+func (l *hidingLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if time.Since(l.since) > time.Minute {
+		if l.dropped > 0 {
+			fmt.Fprintf(l.to, "http: %d lines were dropped\n", l.dropped)
+		}
+		l.since, l.lines, l.dropped = time.Now(), 0, 0
+	}
+	if l.lines++; l.lines > linesPerMinute {
+		l.dropped++
+		return len(p), nil
+	}
+	_, err := io.WriteString(l.to, l.secrets.show(strings.TrimRight(string(p), "\n"), 1<<10)+"\n")
 	return len(p), err
 }
 
@@ -74,7 +100,7 @@ func run(file string, allow []string, keep bool) error {
 		return fmt.Errorf("-allow: %w", err)
 	}
 	p.forget()
-	log.SetOutput(hidingLog(p.secrets)) // net/http logs what it finds odd, with some of it
+	log.SetOutput(&hidingLog{secrets: p.secrets, to: os.Stderr}) // net/http logs what it finds odd, with some of it
 	srv := &server.Server{Name: "http", Version: "1.0.0"}
 	var store *artifact.Store
 	if keep {

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	log.SetOutput(io.Discard) // net/http tells there what it finds odd
 	goleak.VerifyTestMain(m)
 }
 

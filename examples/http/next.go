@@ -5,6 +5,8 @@ package main
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/url"
@@ -18,6 +20,34 @@ type spot struct {
 	Token string `json:"t,omitempty"` // or the token of the page
 	Key   string `json:"k,omitempty"` // or the key of one of them in places
 	Skip  int64  `json:"n,omitzero"`  // items of the page that were seen
+	Trail trail  `json:"c,omitzero"`
+}
+
+// A trail finds pages that go in a circle, however many there are in it, by
+// what it knows of one of them (Brent's algorithm).
+type trail struct {
+	Mark  string `json:"m,omitempty"` // of that page
+	Steps int    `json:"s,omitzero"`  // since then
+	Power int    `json:"p,omitzero"`  // how many steps until another one is marked
+}
+
+// step goes on to a page, and tells whether it was there before.
+func (t trail) step(from, to spot) (next trail, circle bool) {
+	if t.Power == 0 {
+		t = trail{Mark: from.mark(), Power: 1}
+	}
+	if to.mark() == t.Mark {
+		return t, true
+	}
+	if t.Steps++; t.Steps == t.Power {
+		t = trail{Mark: to.mark(), Power: 2 * t.Power}
+	}
+	return t, false
+}
+
+func (s spot) mark() string {
+	sum := sha256.Sum256([]byte(s.URI + "\x00" + s.Token))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
 const (
@@ -58,10 +88,10 @@ func (p *places) get(key string) (spot, bool) {
 
 // seal makes of s what may stand in a cursor.
 func (f *fetcher) seal(s spot) spot {
-	if hide := f.policy.secrets.hide; len(s.URI)+len(s.Token) <= maxPlace && hide(s.URI) == s.URI && hide(s.Token) == s.Token {
+	if has := f.policy.secrets.has; len(s.URI)+len(s.Token) <= maxPlace && !has(s.URI) && !has(s.Token) {
 		return s
 	}
-	return spot{Key: f.places.put(spot{URI: s.URI, Token: s.Token}), Skip: s.Skip}
+	return spot{Key: f.places.put(spot{URI: s.URI, Token: s.Token}), Skip: s.Skip, Trail: s.Trail}
 }
 
 // open is the reverse of seal.
@@ -73,7 +103,7 @@ func (f *fetcher) open(s spot) (spot, error) {
 	if !ok {
 		return s, errors.New("cursor: the place in the API's list was kept in memory and is gone; start again without cursor")
 	}
-	kept.Skip = s.Skip
+	kept.Skip, kept.Trail = s.Skip, s.Trail
 	return kept, nil
 }
 
@@ -145,34 +175,55 @@ func relNext(s string) (next bool, after string) {
 }
 
 // spotOf makes a spot of where an API says that its next page is: it has to be
-// at the host that the call asked, by the same scheme.
+// at the host that the call asked, and is asked for by the same scheme. (APIs
+// behind a proxy that does their TLS often write http.)
 func (f *fetcher) spotOf(asked *url.URL, a *answer, target string) (spot, error) {
 	u, err := f.policy.check(target, a.url)
 	if err != nil {
-		return spot{}, fmt.Errorf("the next page is not followed: %s", f.policy.secrets.hide(err.Error()))
+		return spot{}, fmt.Errorf("the API's next page is not followed: %w", err)
 	}
-	if u.Scheme != asked.Scheme || u.Host != asked.Host {
-		return spot{}, fmt.Errorf("the next page is not followed: it is at %s, another host", cut(u.Scheme+"://"+u.Host, 100))
+	if u.Host != asked.Host {
+		return spot{}, elsewhere(u)
 	}
+	query := u.RawQuery
 	if h := f.policy.host(u); h != nil {
-		q := u.Query()
 		for _, c := range h.Credentials {
-			if c.Query != "" && q.Has(c.Query) { // it is added to each request
-				q.Del(c.Query)
-				u.RawQuery = q.Encode()
+			if c.Query != "" { // it is added to each request
+				query = withoutParam(query, c.Query)
 			}
 		}
 	}
+	u.RawQuery = query
 	return spot{URI: u.RequestURI()}, nil
+}
+
+// elsewhere says that a page of a list is at another host than the list.
+func elsewhere(u *url.URL) error {
+	return fmt.Errorf("the API's next page is at another host, %s, and is not followed; ask for it by its own URL", cut(u.Scheme+"://"+u.Host, 60))
 }
 
 // param adds a parameter to a query that does not have it.
 func param(u *url.URL, name, value string) {
-	if u.Query().Has(name) {
-		return
+	if !u.Query().Has(name) {
+		u.RawQuery = withParam(u.RawQuery, name, value)
 	}
-	if u.RawQuery != "" {
-		u.RawQuery += "&"
+}
+
+// withParam sets a parameter of a query, and leaves the others as they stand.
+func withParam(query, name, value string) string {
+	if query = withoutParam(query, name); query != "" {
+		query += "&"
 	}
-	u.RawQuery += url.QueryEscape(name) + "=" + url.QueryEscape(value)
+	return query + url.QueryEscape(name) + "=" + url.QueryEscape(value)
+}
+
+func withoutParam(query, name string) string {
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		key, _, _ := strings.Cut(part, "=")
+		if plain, err := url.QueryUnescape(key); part != "" && (err != nil || plain != name) {
+			kept = append(kept, part)
+		}
+	}
+	return strings.Join(kept, "&")
 }

@@ -6,6 +6,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -38,14 +40,16 @@ func parsePointer(s string) ([]string, error) {
 
 // A selector is what of a value is wanted: all of it, or these members; of a
 // list, those of each element.
-type selector struct{ members map[string]*selector }
-
-var everything = &selector{}
+type selector struct {
+	members map[string]*selector // nil: all of it
+	field   string               // that asks for it; "" for one that leads to others
+	met     bool                 // there was such a value
+}
 
 // parseFields reads names of members: "name", "user.login" or "/user/login".
 func parseFields(fields []string) (*selector, error) {
 	if len(fields) == 0 {
-		return everything, nil
+		return new(selector), nil
 	}
 	root := &selector{members: make(map[string]*selector)}
 	for _, f := range fields {
@@ -67,7 +71,7 @@ func parseFields(fields []string) (*selector, error) {
 			next := s.members[name]
 			switch {
 			case i == len(names)-1:
-				next = everything
+				next = &selector{field: f}
 			case next == nil:
 				next = &selector{members: make(map[string]*selector)}
 			}
@@ -92,4 +96,15 @@ func dotted(field string) string {
 		return strings.Join(names, ".")
 	}
 	return field
+}
+
+// unmet are the fields that were found nowhere.
+func (s *selector) unmet() (fields []string) {
+	if s.members == nil && !s.met {
+		return []string{s.field}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.members)) {
+		fields = append(fields, s.members[name].unmet()...)
+	}
+	return fields
 }

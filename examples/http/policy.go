@@ -4,12 +4,16 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,8 +23,8 @@ import (
 	"github.com/weir-mcp/weir/result"
 )
 
-// A Policy is what may be asked for, and how much of it: the file of -config.
-// The zero Policy lets everything public be read, without credentials.
+// A Policy is what may be asked for, and how much of it: the file of -policy. A
+// zero in that file is refused where it would mean a default. The zero Policy lets everything public be read, without credentials.
 type Policy struct {
 	// Schemes that a URL may have. Empty means https and http.
 	Schemes []string `json:"schemes,omitempty"`
@@ -40,8 +44,8 @@ type Policy struct {
 	Proxy string `json:"proxy,omitempty"`
 	// UserAgent is the header of that name. Empty means "weir-http/1.0".
 	UserAgent string `json:"userAgent,omitempty"`
-	// Redirects bounds the redirects of one request. Zero means 10.
-	Redirects int `json:"redirects,omitempty"`
+	// Redirects bounds the redirects of one request; 0 follows none. Nil means 10.
+	Redirects *int `json:"redirects,omitempty"`
 	// MaxBody bounds one body in bytes, both as it comes and decompressed. Zero
 	// means 16 MiB.
 	MaxBody int64 `json:"maxBody,omitempty"`
@@ -63,6 +67,7 @@ type Policy struct {
 	// Zero means 60 s.
 	Timeout time.Duration `json:"timeout,omitempty"`
 
+	dir     string // of the file
 	allow   []netip.Prefix
 	secrets secrets
 }
@@ -90,7 +95,8 @@ type Credential struct {
 	Query  string `json:"query,omitempty"`
 	// Env names an environment variable, which is taken out of the environment.
 	Env string `json:"env,omitempty"`
-	// File names a file, whose last line break does not count.
+	// File names a file, whose last line break does not count; from the folder
+	// of the policy on.
 	File string `json:"file,omitempty"`
 	// Prefix stands before the secret, as "Bearer " does. Empty means nothing.
 	Prefix string `json:"prefix,omitempty"`
@@ -147,31 +153,73 @@ func readPolicy(name string) (*Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := parsePolicy(data)
+	p, err := parsePolicy(data, filepath.Dir(name))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return p, nil
 }
 
-func parsePolicy(data []byte) (*Policy, error) {
-	p := new(Policy)
+// parsePolicy parses a policy whose files are named from dir on.
+func parsePolicy(data []byte, dir string) (*Policy, error) {
+	p := &Policy{dir: dir}
 	if err := json.Unmarshal(data, p, result.Options(), json.RejectUnknownMembers(true)); err != nil {
 		var s *json.SemanticError
 		var y *jsontext.SyntacticError
 		switch {
-		case errors.As(err, &s) && s.JSONPointer != "" && errors.Is(err, json.ErrUnknownName):
-			return nil, fmt.Errorf("%s: there is no such field", s.JSONPointer)
-		case errors.As(err, &s) && s.JSONPointer != "" && s.Err != nil:
-			return nil, fmt.Errorf("%s: %w", s.JSONPointer, s.Err)
-		case errors.As(err, &s) && s.JSONPointer != "":
-			return nil, fmt.Errorf("%s: a %v does not belong there", s.JSONPointer, s.JSONKind)
 		case errors.As(err, &y):
 			return nil, fmt.Errorf("not JSON at byte %d (%s): %w", y.ByteOffset, cmp.Or(string(y.JSONPointer), "the top"), y.Err)
+		case !errors.As(err, &s):
+			return nil, err
+		case errors.Is(err, json.ErrUnknownName):
+			return nil, fmt.Errorf("%s: there is no such field", s.JSONPointer)
+		case s.JSONPointer == "":
+			return nil, errors.New("a policy is a JSON object, such as {\"allow\":[\"10.1.0.0/16\"]}")
+		case s.GoType != nil && s.GoType == reflect.TypeFor[time.Duration]():
+			return nil, fmt.Errorf("%s: not a time such as \"30s\" or \"2m\"", s.JSONPointer)
+		case s.GoType != nil && (s.GoType.Kind() == reflect.Int || s.GoType.Kind() == reflect.Int64):
+			return nil, fmt.Errorf("%s: not a whole number", s.JSONPointer)
+		case s.Err != nil:
+			return nil, fmt.Errorf("%s: %w", s.JSONPointer, s.Err)
 		}
+		return nil, fmt.Errorf("%s: a %v does not belong there", s.JSONPointer, s.JSONKind)
+	}
+	if err := noZeros(data); err != nil {
 		return nil, err
 	}
 	return p, p.complete()
+}
+
+// noZeros refuses what a policy's author may have meant for "none", and what
+// would be the default: 0, a time of 0, an empty list of ports or schemes.
+func noZeros(data []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return nil // io.EOF: it was parsed before
+		}
+		at := dec.StackPointer()
+		var zero bool
+		switch tok.Kind() {
+		case '0':
+			n, err := strconv.ParseFloat(tok.String(), 64)
+			zero = err == nil && n == 0 && at != "/redirects"
+		case '"':
+			_, inner := dec.StackIndex(dec.StackDepth())
+			d, err := time.ParseDuration(tok.String())
+			zero = dec.StackDepth() == 1 && inner%2 == 0 && err == nil && d == 0 && at != "/proxy" && at != "/userAgent"
+		case '[':
+			zero = (at == "/ports" || at == "/schemes") && dec.PeekKind() == ']'
+		case 'n':
+			if at == "" {
+				return errors.New("a policy is a JSON object, not null")
+			}
+		}
+		if zero {
+			return fmt.Errorf("%s: there is no way to have none of it; leave it out for the default", at)
+		}
+	}
 }
 
 // complete checks p, fills in the defaults and reads the credentials.
@@ -219,10 +267,13 @@ func (p *Policy) complete() error {
 		}
 		*n.value = cmp.Or(*n.value, n.zero)
 	}
-	if p.Redirects < 0 {
-		return errors.New("/redirects: less than zero; leave it out for the default")
+	if p.Redirects == nil {
+		p.Redirects = new(int)
+		*p.Redirects = 10
 	}
-	p.Redirects = cmp.Or(p.Redirects, 10)
+	if *p.Redirects < 0 {
+		return errors.New("/redirects: less than zero; 0 follows none; leave it out for the default")
+	}
 	seen := make(map[string]bool)
 	for i := range p.Hosts {
 		h := &p.Hosts[i]
@@ -235,7 +286,7 @@ func (p *Policy) complete() error {
 		}
 		seen[name], h.Host = true, name
 		for j := range h.Credentials {
-			if err := h.Credentials[j].read(&p.secrets); err != nil {
+			if err := h.Credentials[j].read(&p.secrets, p.dir); err != nil {
 				return fmt.Errorf("/hosts/%d/credentials/%d%w", i, j, err)
 			}
 		}
@@ -256,10 +307,13 @@ func (p *Policy) alsoAllow(list []string) *allowError {
 				prefix, err = a.Prefix(a.BitLen())
 			}
 		}
-		if err != nil || prefix.Addr().Is4In6() || prefix.Addr().Zone() != "" {
-			return &allowError{i, s}
+		switch {
+		case err != nil || prefix.Addr().Is4In6() || prefix.Addr().Zone() != "":
+			return &allowError{i, fmt.Sprintf("%q is neither an address nor a range of addresses such as 10.1.0.0/16", s)}
+		case prefix != prefix.Masked():
+			return &allowError{i, fmt.Sprintf("%q is an address within a range: write %s for the range", s, prefix.Masked())}
 		}
-		p.allow = append(p.allow, prefix.Masked())
+		p.allow = append(p.allow, prefix)
 	}
 	return nil
 }
@@ -269,9 +323,7 @@ type allowError struct {
 	text  string
 }
 
-func (e *allowError) Error() string {
-	return fmt.Sprintf("%q is neither an address nor a range of addresses such as 10.1.0.0/16", e.text)
-}
+func (e *allowError) Error() string { return e.text }
 
 func (a *API) check() error {
 	if a == nil {

@@ -34,6 +34,7 @@ type preview struct {
 	end     int64 // offset after what is shown, once full
 	full    bool
 	invalid int64 // bytes that are not UTF-8, of what is shown
+	odd     int64 // U+FFFD of the text itself, of what is shown
 	text    strings.Builder
 	shown   []Link
 	seen    map[int]bool
@@ -100,6 +101,8 @@ func (p *preview) add(s string, n int, invalid bool) {
 	p.at += int64(n)
 	if invalid {
 		p.invalid++
+	} else if s == "\uFFFD" {
+		p.odd++
 	}
 }
 

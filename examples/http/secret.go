@@ -5,16 +5,25 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/tool"
 )
 
 // hidden stands for a secret, wherever one would be shown.
@@ -27,13 +36,17 @@ const minSecret = 8
 // reserved headers are those that this server sets by itself.
 var reserved = []string{"Accept-Encoding", "Connection", "Content-Length", "Host", "If-Range", "Range", "Transfer-Encoding", "Upgrade"}
 
-// read checks c and gets its value. An error begins with the field's name, and
+// read checks c and gets its value; dir is where its file is looked for. An error begins with the field's name, and
 // never holds the value.
-func (c *Credential) read(s *secrets) error {
+func (c *Credential) read(s *secrets, dir string) error {
 	switch {
-	case (c.Header == "") == (c.Query == ""):
+	case c.Header != "" && c.Query != "":
+		return errors.New(": header and query are both set: choose one")
+	case c.Header == "" && c.Query == "":
 		return errors.New(": either header or query has to be set")
-	case (c.Env == "") == (c.File == ""):
+	case c.Env != "" && c.File != "":
+		return errors.New(": env and file are both set: choose one")
+	case c.Env == "" && c.File == "":
 		return errors.New(": either env or file has to be set; the secret itself does not belong into the policy")
 	case c.Header != "" && (!httpguts.ValidHeaderFieldName(c.Header) || slices.Contains(reserved, http.CanonicalHeaderKey(c.Header))):
 		return fmt.Errorf("/header: %q is not a header that can be set", c.Header)
@@ -49,7 +62,11 @@ func (c *Credential) read(s *secrets) error {
 			return fmt.Errorf("/env: the environment variable %s is not set", c.Env)
 		}
 	} else {
-		data, err := os.ReadFile(c.File)
+		name := c.File
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(dir, name)
+		}
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return fmt.Errorf("/file: %w", err)
 		}
@@ -84,24 +101,65 @@ func (p *Policy) forget() {
 	}
 }
 
-// secrets are the texts that are never shown, the longest first.
+// secrets are the texts that are never shown, the longest first, in small
+// letters: some of what shows one, such as a host's name, has no others.
 type secrets []string
 
-// add adds a secret, as it is and as it stands in URLs, JSON and base64.
+// lower makes small letters of b's capitals in ASCII; nothing changes its place.
+func lower(b []byte) []byte {
+	out := make([]byte, len(b))
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		out[i] = c
+	}
+	return out
+}
+
+// add adds a secret, as it is and as it stands in URLs, JSON, HTML, hexadecimal
+// digits, and base64, there also as a part of something longer.
 func (s *secrets) add(secret string) {
+	inJSON, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(secret, "\uFFFD"))
+	quoted := string(inJSON[1 : len(inJSON)-1])
+	goQuoted := strconv.Quote(secret)
 	forms := []string{
-		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(fmt.Sprintf("%q", secret), `"`),
-		base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret)),
+		secret, strings.Join(strings.Fields(secret), " "),
+		url.QueryEscape(secret), url.PathEscape(secret), escapeAll(secret),
+		quoted, inScript.Replace(quoted), strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(inScript.Replace(quoted), "/", `\/`), goQuoted[1 : len(goQuoted)-1],
+		html.EscapeString(secret), strings.ReplaceAll(html.EscapeString(secret), "&#34;", "&quot;"),
+		hex.EncodeToString([]byte(secret)),
+	}
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		forms = append(forms, e.EncodeToString([]byte(secret)))
+		for before := range 3 {
+			// The letters that are the secret's alone, whatever stands around it.
+			text := e.EncodeToString(append(make([]byte, before), secret...))
+			forms = append(forms, text[(before*8+5)/6:(before+len(secret))*8/6])
+		}
 	}
 	for _, f := range forms {
-		if len(f) >= minSecret && !slices.Contains(*s, f) {
+		if f = string(lower([]byte(f))); len(f) >= minSecret && !slices.Contains(*s, f) {
 			*s = append(*s, f)
 		}
 	}
 	slices.SortStableFunc(*s, func(a, b string) int { return len(b) - len(a) })
 }
 
-// hide returns text without secrets.
+// inScript is how JSON is written that may stand within HTML.
+var inScript = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
+
+// escapeAll writes each byte of s as in a URL.
+func escapeAll(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, "%%%02x", s[i])
+	}
+	return b.String()
+}
+
+// hide returns text without secrets. What is to be cut is hidden before: the
+// beginning of a secret is not known for one.
 func (s secrets) hide(text string) string {
 	if len(s) == 0 {
 		return text
@@ -111,6 +169,32 @@ func (s secrets) hide(text string) string {
 	r.write([]byte(text))
 	r.flush()
 	return b.String()
+}
+
+// show returns at most limit bytes of text, without secrets.
+func (s secrets) show(text string, limit int) string { return cut(s.hide(text), limit) }
+
+// has tells whether text has a secret.
+func (s secrets) has(text string) bool { return s.hide(text) != text }
+
+// A hiddenError has no secrets in its text.
+type hiddenError struct {
+	error
+	text string
+}
+
+func (e *hiddenError) Error() string { return e.text }
+func (e *hiddenError) Unwrap() error { return e.error }
+
+// hiding takes secrets out of the errors of a tool, wherever they are from.
+func hiding[In any](s secrets, call func(context.Context, *tool.Request, In) (result.Result, error)) func(context.Context, *tool.Request, In) (result.Result, error) {
+	return func(ctx context.Context, req *tool.Request, in In) (result.Result, error) {
+		r, err := call(ctx, req, in)
+		if err != nil && s.has(err.Error()) {
+			err = &hiddenError{err, s.hide(err.Error())}
+		}
+		return r, err
+	}
 }
 
 type hiddenText struct{ strings.Builder }
@@ -139,31 +223,56 @@ func (r *redactor) write(p []byte) {
 		return
 	}
 	b := append(r.held, p...)
-	var keep int
+	f := finder{secrets: r.secrets, text: lower(b)}
+	at := 0 // of what was not passed on yet
+	keep := r.prefix(f.text)
 	for {
-		keep = r.prefix(b)
-		at, size := r.find(b)
-		if at < 0 || at >= len(b)-keep { // a longer one may begin there
+		i, size := f.next(at)
+		if i < 0 || i >= len(b)-keep { // a longer one may begin there
 			break
 		}
-		if at > 0 {
-			r.to.plain(b[:at])
+		r.pass(b[at:i], size)
+		if at = i + size; at > len(b)-keep {
+			keep = r.prefix(f.text[at:])
 		}
-		r.to.hidden(size)
-		b = b[at+size:]
 	}
-	if n := len(b) - keep; n > 0 {
-		r.to.plain(b[:n])
+	if end := len(b) - keep; end > at {
+		r.to.plain(b[at:end])
 	}
 	r.held = append([]byte(nil), b[len(b)-keep:]...)
 }
 
-// find is the first secret in b, the longest of those that begin there.
-func (r *redactor) find(b []byte) (at, size int) {
+// pass passes on a text and, in its place, the secret that follows.
+func (r *redactor) pass(text []byte, secret int) {
+	if len(text) > 0 {
+		r.to.plain(text)
+	}
+	r.to.hidden(secret)
+}
+
+// A finder finds secrets in a text of small letters, each looked for but once.
+type finder struct {
+	secrets secrets
+	text    []byte
+	places  []int // of each secret; len(text) if there is none
+}
+
+// next is the first secret that begins at from or later, the longest of those
+// that begin there.
+func (f *finder) next(from int) (at, size int) {
+	if f.places == nil {
+		f.places = slices.Repeat([]int{-1}, len(f.secrets))
+	}
 	at = -1
-	for _, s := range r.secrets {
-		if i := bytes.Index(b, []byte(s)); i >= 0 && (at < 0 || i < at) {
-			at, size = i, len(s)
+	for i, s := range f.secrets {
+		if f.places[i] < from {
+			f.places[i] = len(f.text)
+			if n := bytes.Index(f.text[from:], []byte(s)); n >= 0 {
+				f.places[i] = from + n
+			}
+		}
+		if place := f.places[i]; place < len(f.text) && (at < 0 || place < at) {
+			at, size = place, len(s)
 		}
 	}
 	return at, size
@@ -187,20 +296,22 @@ func (r *redactor) prefix(b []byte) int {
 	return 0
 }
 
-// flush passes on what was held back: the stream has ended.
+// flush passes on what was held back: the stream has ended. It is not called
+// for a stream that broke off, which may have been within a secret.
 func (r *redactor) flush() {
 	b := r.held
 	r.held = nil
-	for len(b) > 0 {
-		at, size := r.find(b)
-		if at < 0 {
-			r.to.plain(b)
-			return
+	f := finder{secrets: r.secrets, text: lower(b)}
+	at := 0
+	for {
+		i, size := f.next(at)
+		if i < 0 {
+			break
 		}
-		if at > 0 {
-			r.to.plain(b[:at])
-		}
-		r.to.hidden(size)
-		b = b[at+size:]
+		r.pass(b[at:i], size)
+		at = i + size
+	}
+	if len(b) > at {
+		r.to.plain(b[at:])
 	}
 }

@@ -5,14 +5,19 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/server/servertest"
@@ -30,13 +35,14 @@ func hostOf(at string) string {
 // in what is kept. Another host never gets them.
 func TestCredentials(t *testing.T) {
 	t.Setenv("TEST_HTTP_TOKEN", token)
+	t.Setenv("TEST_HTTP_NUMBER", "12345678901")
 	file := filepath.Join(t.TempDir(), "password")
 	if err := os.WriteFile(file, []byte("pass-word-of-bob\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var elsewhere http.Header
+	var elsewhere []http.Header
 	other := web(t, func(w http.ResponseWriter, r *http.Request) {
-		elsewhere = r.Header.Clone()
+		elsewhere = append(elsewhere, r.Header.Clone())
 		io.WriteString(w, r.URL.RawQuery)
 	})
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("bob:pass-word-of-bob"))
@@ -64,7 +70,32 @@ func TestCredentials(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"items":[1,`+all)
 		case "/away":
+			http.Redirect(w, r, other+"/?q=1", http.StatusFound)
+		case "/away-with-it":
 			http.Redirect(w, r, other+"/?q="+url.QueryEscape(token), http.StatusFound)
+		case "/host": // the name would be looked up
+			w.Header().Set("Location", "http://pass-word-of-bob/")
+			w.WriteHeader(http.StatusFound)
+		case "/name":
+			w.Header()["Pass-Word-Of-Bob"] = []string{"x"}
+			w.Header().Set("Content-Encoding", "pass-word-of-bob")
+			w.Header().Set("Content-Type", "text/Pass-Word-Of-Bob")
+			io.WriteString(w, "[1]")
+		case "/long":
+			w.Header().Set("X-Long", strings.Repeat("x", maxValue-16)+" pass-word-of-bob")
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(500)
+			io.WriteString(w, strings.Repeat(" ", 2<<10-13)+"pass-word-of-bob")
+		case "/cut", "/cut-long":
+			c, b, _ := w.(http.Hijacker).Hijack()
+			n := map[string]int{"/cut": 1, "/cut-long": 5000}[r.URL.Path]
+			b.WriteString(plainHead + "Content-Length: 1000000\r\n\r\n" + strings.Repeat("pass-word-of-bob ", n) + "pass-word-of")
+			b.Flush()
+			c.Close()
+		case "/number":
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, `{"items":[12345678901,{"a":"PASS-word-of-BOB","b":"`+strings.ToUpper(hex.EncodeToString([]byte("pass-word-of-bob")))+`"},"`+
+				base64.StdEncoding.EncodeToString([]byte("1pass-word-of-bob"))+base64.URLEncoding.EncodeToString([]byte("12pass-word-of-bob?"))+escapeAll("pass-word-of-bob")+`"]}`)
 		case "/circle":
 			http.Redirect(w, r, "/circle?api_key="+url.QueryEscape(r.URL.Query().Get("api_key")+"x"), http.StatusFound)
 		default:
@@ -75,9 +106,13 @@ func TestCredentials(t *testing.T) {
 	store := newStore(t)
 	p := &Policy{Hosts: []Host{{Host: hostOf(at), API: &API{Items: "/items", Next: &Next{Link: true}}, Credentials: []Credential{
 		{Header: "X-Key", Env: "TEST_HTTP_TOKEN", Prefix: "Key "}, {Header: "Authorization", File: file, BasicUser: "bob"}, {Query: "api_key", Env: "TEST_HTTP_TOKEN"},
+		{Header: "X-Number", Env: "TEST_HTTP_NUMBER"},
 	}}}}
 	tl := newTools(ready(t, p, store))
 	calls := 0
+	// These have nothing that they could hide.
+	quiet := []string{"fetch /circle", "fetch_json /circle", "head /circle", "fetch_json /broken", "fetch /away", "fetch_json /away", "head /away", "fetch_json /away-with-it", "fetch /away-with-it", "head /away-with-it",
+		"fetch /host", "fetch_json /host", "head /host", "fetch_json /long", "head /cut", "fetch_json /cut", "head /cut-long", "fetch_json /cut-long"}
 	look := func(name string, in args) {
 		r, err := tl.Call(t.Context(), name, in)
 		if err != nil {
@@ -94,16 +129,16 @@ func TestCredentials(t *testing.T) {
 				whole.Write(plain)
 			}
 		}
-		for _, secret := range p.secrets {
-			if strings.Contains(whole.String(), secret) {
+		for _, secret := range append(p.secrets, "pass-word-of") {
+			if strings.Contains(strings.ToLower(whole.String()), secret) {
 				t.Errorf("%s %v shows %q:\n%.2000s", name, in, secret, whole.String())
 			}
 		}
-		if !strings.Contains(whole.String(), hidden) && in["url"] != at+"/circle" && (name != "fetch_json" || in["url"] != at+"/broken") {
+		if !strings.Contains(whole.String(), hidden) && !slices.Contains(quiet, name+" "+strings.TrimPrefix(in["url"].(string), at)) {
 			t.Errorf("%s %v: nothing hidden: %.500s", name, in, whole.String())
 		}
 	}
-	for _, path := range []string{"/", "/html", "/away", "/json", "/error", "/broken", "/circle"} {
+	for _, path := range []string{"/", "/html", "/away", "/json", "/error", "/broken", "/circle", "/away-with-it", "/host", "/name", "/long", "/cut", "/cut-long", "/number"} {
 		for _, format := range []string{"text", "raw"} {
 			look("fetch", args{"url": at + path, "headers": []string{"*"}, "format": format})
 		}
@@ -113,11 +148,19 @@ func TestCredentials(t *testing.T) {
 		}
 		look("head", args{"url": at + path})
 	}
+	if text := refused(t, tl, "fetch", args{"url": at + "/host"}); !strings.Contains(text, "a credential stands in the host's name") {
+		t.Error(text) // it was looked up, then
+	}
 	if got < calls {
 		t.Errorf("%d of %d requests had the credentials", got, calls)
 	}
-	if elsewhere == nil || elsewhere.Get("X-Key") != "" || elsewhere.Get("Authorization") != "" {
-		t.Errorf("another host was sent %v", elsewhere)
+	if len(elsewhere) != 3 { // for /away, and not for /away-with-it
+		t.Errorf("another host was asked %d times", len(elsewhere))
+	}
+	for _, h := range elsewhere {
+		if h.Get("X-Key") != "" || h.Get("Authorization") != "" {
+			t.Errorf("another host was sent %v", h)
+		}
 	}
 	kept, err := store.List()
 	if err != nil || len(kept) < 2 {
@@ -130,8 +173,8 @@ func TestCredentials(t *testing.T) {
 		}
 		data, _ := io.ReadAll(r)
 		r.Close()
-		for _, secret := range p.secrets {
-			if strings.Contains(info.Name+string(data), secret) {
+		for _, secret := range append(p.secrets, "pass-word-of") {
+			if strings.Contains(strings.ToLower(info.Name+info.MIMEType+string(data)), secret) {
 				t.Errorf("%s has %q", info.Name, secret)
 			}
 		}
@@ -183,12 +226,42 @@ func TestCredentialsOfTheServer(t *testing.T) {
 	}
 }
 
+// The forms that a secret is known in; no more than three bytes of it are left.
+func TestSecretForms(t *testing.T) {
+	const secret = `Pass/<word> "of"  bob?`
+	var s secrets
+	s.add(secret)
+	inJSON, _ := json.Marshal(secret) // with \u003c
+	forms := []string{
+		secret, strings.ToUpper(secret), `Pass/<word> "of" bob?`, url.QueryEscape(secret), url.PathEscape(secret), escapeAll(secret), strings.ToUpper(escapeAll(secret)),
+		string(inJSON), strings.ReplaceAll(string(inJSON), "/", `\/`), `Pass/<word> \"of\"  bob?`, `Pass\/<word> \"of\"  bob?`, fmt.Sprintf("%q", secret),
+		"Pass/&lt;word&gt; &#34;of&#34;  bob?", "Pass/&lt;word&gt; &quot;of&quot;  bob?", hex.EncodeToString([]byte(secret)), fmt.Sprintf("%X", secret),
+	}
+	for _, form := range forms {
+		if got := s.hide("before " + form + " after"); !strings.Contains(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, hidden) || len(got) > len("before [hidden] after")+2 {
+			t.Errorf("%s is shown as %s", form, got)
+		}
+	}
+	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		for before := range 6 {
+			for after := range 3 {
+				form := e.EncodeToString([]byte(strings.Repeat("?", before) + secret + strings.Repeat(">", after)))
+				got := s.hide(form)
+				if rest := len(got) - len(hidden); !strings.Contains(got, hidden) || rest > (before+after)*4/3+5 {
+					t.Errorf("%s is shown as %s", form, got)
+				}
+			}
+		}
+	}
+}
+
 func TestRedactor(t *testing.T) {
-	s := secrets{"Basic abcabcabd!", "overlap-lapse", "abcabcabd"} // the longest first, as add keeps them
+	s := secrets{"basic abcabcabd!", "overlap-lapse", "abcabcabd"} // the longest first, as add keeps them
 	for in, want := range map[string]string{
 		"":                             "",
 		"nothing":                      "nothing",
 		"abcabcabd":                    hidden,
+		"AbcabCABD xABCx":              hidden + " xABCx",
 		"xabcabcabcabdy":               "xabc" + hidden + "y",
 		"Basic abcabcabd!":             hidden,
 		"Basic abcabcabd?":             "Basic " + hidden + "?",
@@ -218,27 +291,41 @@ func TestPolicyErrors(t *testing.T) {
 	t.Setenv("TEST_HTTP_TOKEN", token)
 	host := func(s string) string { return `{"hosts":[{"host":"a.example",` + s + `}]}` }
 	for text, want := range map[string]string{
-		`{`:                                                "not JSON at byte 1",
-		`{"maxbody":1}`:                                    "/maxbody: there is no such field",
-		`{"maxBody":1,"maxBody":2}`:                        "/maxBody",
-		`{"maxBody":"big"}`:                                "/maxBody: a string",
-		`{"maxBody":-1}`:                                   "/maxBody: less than zero",
-		`{"timeout":"fast"}`:                               "/timeout",
-		`{"timeout":30}`:                                   "/timeout",
-		`{"schemes":["ftp"]}`:                              "/schemes/0",
-		`{"ports":[80,0]}`:                                 "/ports/1",
-		`{"allow":["10.0.0.0/8","x"]}`:                     "/allow/1",
-		`{"proxy":"http://u:p@proxy/"}`:                    "/proxy",
-		`{"redirects":-1}`:                                 "/redirects",
-		`{"userAgent":"a\nb"}`:                             "/userAgent",
-		`{"hosts":[{"host":""}]}`:                          "/hosts/0/host",
-		`{"hosts":[{"host":"*.a.com"}]}`:                   "/hosts/0/host",
-		`{"hosts":[{"host":"https://a"}]}`:                 "/hosts/0/host",
-		`{"hosts":[{"host":"a.com"},{"host":"A.com"}]}`:    "/hosts/1/host: a.com is there twice",
-		host(`"token":"x"`):                                "/hosts/0/token: there is no such field",
-		host(`"credentials":[{"env":"X"}]`):                "/hosts/0/credentials/0: either header or query",
-		host(`"credentials":[{"header":"A","value":"x"}]`): "/hosts/0/credentials/0/value: there is no such field",
-		host(`"credentials":[{"header":"A"}]`):             "/hosts/0/credentials/0: either env or file",
+		`{`:                             "not JSON at byte 1",
+		`{"maxbody":1}`:                 "/maxbody: there is no such field",
+		`{"maxBody":1,"maxBody":2}`:     "/maxBody",
+		`{"maxBody":"big"}`:             "/maxBody: not a whole number",
+		`{"maxBody":-1}`:                "/maxBody: less than zero",
+		`{"timeout":"fast"}`:            "/timeout",
+		`{"timeout":30}`:                "/timeout",
+		`{"schemes":["ftp"]}`:           "/schemes/0",
+		`{"ports":[80,0]}`:              "/ports/1",
+		`{"allow":["10.0.0.0/8","x"]}`:  "/allow/1",
+		`{"proxy":"http://u:p@proxy/"}`: "/proxy",
+		`{"redirects":-1}`:              "/redirects",
+		`[]`:                            "a policy is a JSON object",
+		`null`:                          "a policy is a JSON object",
+		`{"maxBody":1.5}`:               "/maxBody: not a whole number",
+		`{"maxBody":1e30}`:              "/maxBody: not a whole number",
+		`{"maxBody":0}`:                 "/maxBody: there is no way to have none",
+		`{"maxRatio":-0}`:               "/maxRatio: there is no way to have none",
+		`{"timeout":"0s"}`:              "/timeout: there is no way to have none",
+		`{"ports":[]}`:                  "/ports: there is no way to have none",
+		`{"schemes":[]}`:                "/schemes: there is no way to have none",
+		`{"allow":["10.1.2.3/8"]}`:      "/allow/0: \"10.1.2.3/8\" is an address within a range: write 10.0.0.0/8",
+		`{"hosts":[{"host":"127.1"}]}`:  "/hosts/0/host",
+		host(`"credentials":[{"header":"A","query":"B"}]`):                              "/hosts/0/credentials/0: header and query are both set",
+		host(`"credentials":[{"header":"A","env":"B","file":"C"}]`):                     "/hosts/0/credentials/0: env and file are both set",
+		host(`"api":{"pageSize":{"param":"n","max":0}}`):                                "/hosts/0/api/pageSize/max: there is no way to have none",
+		`{"userAgent":"a\nb"}`:                                                          "/userAgent",
+		`{"hosts":[{"host":""}]}`:                                                       "/hosts/0/host",
+		`{"hosts":[{"host":"*.a.com"}]}`:                                                "/hosts/0/host",
+		`{"hosts":[{"host":"https://a"}]}`:                                              "/hosts/0/host",
+		`{"hosts":[{"host":"a.com"},{"host":"A.com"}]}`:                                 "/hosts/1/host: a.com is there twice",
+		host(`"token":"x"`):                                                             "/hosts/0/token: there is no such field",
+		host(`"credentials":[{"env":"X"}]`):                                             "/hosts/0/credentials/0: either header or query",
+		host(`"credentials":[{"header":"A","value":"x"}]`):                              "/hosts/0/credentials/0/value: there is no such field",
+		host(`"credentials":[{"header":"A"}]`):                                          "/hosts/0/credentials/0: either env or file",
 		host(`"credentials":[{"header":"Host","env":"TEST_HTTP_TOKEN"}]`):               "/hosts/0/credentials/0/header",
 		host(`"credentials":[{"header":"A B","env":"TEST_HTTP_TOKEN"}]`):                "/hosts/0/credentials/0/header",
 		host(`"credentials":[{"header":"A","env":"TEST_HTTP_NOT_THERE"}]`):              "/hosts/0/credentials/0/env: the environment variable TEST_HTTP_NOT_THERE",
@@ -255,9 +342,46 @@ func TestPolicyErrors(t *testing.T) {
 		host(`"api":{"next":{"pointer":"/a~2"}}`):                                       "/hosts/0/api/next/pointer",
 		host(`"api":{"fields":{}}`):                                                     "/hosts/0/api/fields/param",
 	} {
-		_, err := parsePolicy([]byte(text))
+		_, err := parsePolicy([]byte(text), "")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "line break\"") || strings.Contains(err.Error(), "\"short") {
 			t.Errorf("%s\nhas error %v\nwant       %s", text, err, want)
 		}
 	}
+}
+
+// No redirects is something that a policy can ask for; files are named from the
+// policy on.
+func TestPolicyFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("a secret of a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "policy.json")
+	if err := os.WriteFile(file, []byte(`{"redirects":0,"hosts":[{"host":"a.example","credentials":[{"header":"A","file":"secret"}]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := readPolicy(file)
+	if err != nil || *p.Redirects != 0 || p.Hosts[0].Credentials[0].value != "a secret of a file" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// What net/http logs has no secrets, and cannot fill a disk.
+func TestHidingLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		l := &hidingLog{secrets: secrets{"pass-word"}, to: &out}
+		for range 100 {
+			l.Write([]byte("a PASS-word " + strings.Repeat("x", 5000) + "\n"))
+		}
+		if n := strings.Count(out.String(), "a [hidden] xxx"); n != linesPerMinute || out.Len() > linesPerMinute*(1<<10+1) {
+			t.Errorf("%d lines, %d bytes", n, out.Len())
+		}
+		time.Sleep(61 * time.Second)
+		out.Reset()
+		l.Write([]byte("later\n"))
+		if out.String() != "http: 80 lines were dropped\nlater\n" {
+			t.Errorf("%q", out.String())
+		}
+	})
 }

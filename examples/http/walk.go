@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +16,7 @@ import (
 const (
 	maxItem  = 1 << 20 // bytes of one item, before a page shortens it
 	maxDepth = 1000
+	maxNames = 12
 )
 
 // errEnough ends a walk before the end of its document.
@@ -33,20 +35,22 @@ type walk struct {
 
 	wantNext bool
 	hasNext  bool
-	token    string // what next leads to; "" for null
+	token    string // what next leads to; "" where it tells that there is none
+	oddNext  string // what next leads to, where that is neither
 
 	found bool  // the list, or the one value in its place
 	list  bool  // it is a list
 	n     int64 // items that were read, with those skipped
 	full  bool  // the item with number n was not taken
 	buf   []byte
-	over  bool // the item is larger than maxItem
-	odd   int  // names that held a secret
+	over  bool     // the item is larger than maxItem
+	odd   int      // names that held a secret
+	names []string // of members of items: some that there are, where not all are wanted
 }
 
 // newWalk reads from r. Lone surrogates and invalid UTF-8 become U+FFFD.
 func newWalk(r io.Reader) *walk {
-	return &walk{dec: jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true)), want: everything}
+	return &walk{dec: jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true)), want: new(selector)}
 }
 
 // document walks one document.
@@ -90,14 +94,23 @@ func (w *walk) value(items []string, onItems bool, next []string, onNext bool) e
 	case onNext && len(next) == 0:
 		w.hasNext = true
 		if kind == '{' || kind == '[' {
-			return w.dec.SkipValue()
+			w.oddNext = map[jsontext.Kind]string{'{': "an object", '[': "a list"}[kind]
+			if err := w.dec.SkipValue(); err != nil {
+				return err
+			}
+			return w.enough()
 		}
 		tok, err := w.dec.ReadToken()
 		if err != nil {
 			return err
 		}
-		if kind == '"' || kind == '0' {
-			w.token = tok.String()
+		switch kind {
+		case '"', '0':
+			if w.token = tok.String(); w.token == "0" { // of a cursor: that is the end
+				w.token = ""
+			}
+		case 't':
+			w.oddNext = "true"
 		}
 		return w.enough()
 	case kind != '{' && kind != '[':
@@ -189,6 +202,7 @@ func (w *walk) element() error {
 // copy copies what is wanted of a value to buf. Past maxItem it reads on
 // without copying.
 func (w *walk) copy(want *selector) error {
+	want.met = true
 	if len(w.buf) > maxItem {
 		w.over = true
 	}
@@ -207,11 +221,15 @@ func (w *walk) copy(want *selector) error {
 		return nil
 	default:
 		v, err := w.dec.ReadValue()
+		if kind == '0' && w.secrets.has(string(v)) {
+			w.quote(hidden)
+			return err
+		}
 		w.buf = append(w.buf, v...)
 		return err
 	}
 	if w.dec.StackDepth() > maxDepth {
-		return fmt.Errorf("the document is nested more than %d deep", maxDepth)
+		return fmt.Errorf("the document is nested more than %d deep: read it with fetch", maxDepth)
 	}
 	if _, err := w.dec.ReadToken(); err != nil {
 		return err
@@ -228,6 +246,9 @@ func (w *walk) copy(want *selector) error {
 			}
 			name = tok.String()
 			if inner = want.member(name); inner == nil {
+				if want == w.want && len(w.names) < maxNames && len(name) < 40 && !slices.Contains(w.names, name) {
+					w.names = append(w.names, w.secrets.hide(name))
+				}
 				if err := w.dec.SkipValue(); err != nil {
 					return err
 				}
