@@ -5,6 +5,7 @@ package sshexec
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type call struct {
 	began   time.Time
 	gone    func()                  // tells the owner
 	abandon context.CancelCauseFunc // ends the waiting for a session
+
+	timer *time.Timer // of after, nil until it is needed
 
 	stage atomic.Value         // Stage
 	dial  atomic.Pointer[dial] // while it waits for that
@@ -68,6 +71,8 @@ type call struct {
 	over    atomic.Bool // nobody has to watch it any more
 	ended   *answer     // of the guard, once it was asked
 	patient bool        // standard output is read at somebody else's pace
+	read    func()      // reads standard output to its end
+	reader  sync.Once   // calls read
 }
 
 // Whether the command was handed over. The step away from notSent is taken
@@ -118,6 +123,7 @@ func (h *Host) begin(ctx context.Context, cmd exec.Cmd) (_ *call, err error) {
 	defer func() {
 		if err != nil {
 			c.gone()
+			c.stopTimer()
 		}
 	}()
 	if err := c.open(ctx); err != nil {
@@ -147,6 +153,23 @@ func (c *call) show() string {
 		s += " process group " + strconv.FormatInt(pid, 10)
 	}
 	return s
+}
+
+// after is time.After with one timer for all that a call waits for, one after the
+// other. Only the channel that it returned last receives.
+func (c *call) after(d time.Duration) <-chan time.Time {
+	if c.timer == nil {
+		c.timer = time.NewTimer(d)
+	} else {
+		c.timer.Reset(d)
+	}
+	return c.timer.C
+}
+
+func (c *call) stopTimer() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 }
 
 // killNow ends the command at once and does not wait.
@@ -189,11 +212,10 @@ func (c *call) validate() error {
 // open gets a session on the host's connection.
 func (c *call) open(ctx context.Context) error {
 	h := c.h
-	patience := orDefault(h.SessionTimeout, DefaultSessionTimeout)
 	refusals, lost := 0, false
 	for {
 		c.at(StageQueue)
-		if err := h.link.gate.acquire(ctx, h.closing(), orDefault(h.MaxWaiting, DefaultMaxWaiting), patience, "no session of the host was free"); err != nil {
+		if err := h.link.gate.acquire(ctx, h.closing(), orDefault(h.MaxWaiting, DefaultMaxWaiting), c.after, h.patience(), "no session of the host was free"); err != nil {
 			return c.fail(err)
 		}
 		c.at(StageConnect)
@@ -206,7 +228,7 @@ func (c *call) open(ctx context.Context) error {
 		c.at(StageSession)
 		var o session
 		for try := range maxRefusals {
-			if o, err = conn.openSession(ctx, patience, func() { conn.release(); h.link.gate.release() }); !noRoom(err) {
+			if o, err = conn.openSession(ctx, c.after(h.patience()), h.patience(), func() { conn.release(); h.link.gate.release() }); !noRoom(err) {
 				break
 			}
 			// A server that has read about sessions that are over may not have
@@ -267,6 +289,9 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// patience is Host.SessionTimeout.
+func (h *Host) patience() time.Duration { return orDefault(h.SessionTimeout, DefaultSessionTimeout) }
+
 // sessionError says why there was no session.
 func (c *call) sessionError(ctx context.Context, err error) error {
 	var p *pendingError
@@ -316,9 +341,8 @@ func (c *call) requests(in <-chan *ssh.Request) {
 	for r := range in {
 		switch r.Type {
 		case "exit-status":
-			var m struct{ Status uint32 }
-			if ssh.Unmarshal(r.Payload, &m) == nil {
-				c.exit(status{known: true, code: int(m.Status)})
+			if len(r.Payload) == 4 {
+				c.exit(status{known: true, code: int(binary.BigEndian.Uint32(r.Payload))})
 			}
 		case "exit-signal":
 			var m struct {
@@ -333,6 +357,7 @@ func (c *call) requests(in <-chan *ssh.Request) {
 		r.Reply(false, nil)
 	}
 	close(c.closed)
+	c.conn.room.ended()
 	if late := c.late.Load(); late != nil {
 		late.Stop()
 	}
@@ -400,6 +425,9 @@ func (c *call) count(n int) {
 		}
 	}
 }
+
+// readOut reads standard output to its end, unless somebody does.
+func (c *call) readOut() { c.reader.Do(c.read) }
 
 // streamDone is called by the reader of each stream when it is done.
 func (c *call) streamDone() {

@@ -54,9 +54,24 @@ type Config struct {
 // one Config, as long as the files say the same about them.
 //
 // Host.Name is the name. A name that no file mentions is an address, as for
-// ssh; who takes names from a model should look them up in a list first.
+// ssh, see [Config.Mentions]; who takes names from a model should look them up in
+// a list first.
 func (c *Config) Host(alias string) (*Host, error) {
 	return c.host(hop{alias: alias}, nil)
+}
+
+// Mentions reports whether the files have something to say about a name: whether
+// it matches a Host line, or a Match line by host or originalhost, with a pattern
+// that is not just "*".
+func (c *Config) Mentions(alias string) (bool, error) {
+	if reason := badName(alias); reason != "" {
+		return false, &ConfigError{Host: alias, Reason: reason}
+	}
+	u, err := c.lookup(hop{alias: alias})
+	if err != nil {
+		return false, err
+	}
+	return u.named, nil
 }
 
 // host makes the host of a hop; trail are the hops that lead to asking for it.

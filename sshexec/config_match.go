@@ -18,6 +18,7 @@ type lookup struct {
 	alias  string
 	local  string // the user of this process
 	lines  int    // read so far
+	named  bool   // a line is about the name, and not about every name
 
 	set    map[string]configLine // by option, in lower case
 	keys   []configLine          // IdentityFile
@@ -88,6 +89,7 @@ func (u *lookup) read(f configFile, outer bool, depth int) error {
 		switch option := strings.ToLower(l.option); option {
 		case "host":
 			active = matchList(l.args, u.alias, false) && outer
+			u.named = u.named || active && !everyName(l.args)
 		case "match":
 			matched, err := u.match(l, outer)
 			if err != nil {
@@ -223,14 +225,16 @@ func matchArgs(args []string) (out []string) {
 
 func (u *lookup) criterion(l configLine, name string, patterns []string) (bool, error) {
 	switch name {
-	case "host":
-		host, err := u.hostName()
-		if err != nil {
-			return false, err
+	case "host", "originalhost":
+		host, err := u.alias, error(nil)
+		if name == "host" {
+			if host, err = u.hostName(); err != nil {
+				return false, err
+			}
 		}
-		return matchList(patterns, strings.ToLower(host), true), nil
-	case "originalhost":
-		return matchList(patterns, strings.ToLower(u.alias), true), nil
+		matched := matchList(patterns, strings.ToLower(host), true)
+		u.named = u.named || matched && !everyName(patterns)
+		return matched, nil
 	case "user":
 		return matchList(patterns, u.user(), false), nil
 	case "localuser":
@@ -243,6 +247,16 @@ func (u *lookup) criterion(l configLine, name string, patterns []string) (bool, 
 		return matchList(patterns, tag, false), nil
 	}
 	return false, l.at("the criterion %s is not supported (supported are all, final, canonical, host, originalhost, user, localuser and tagged); give this host a block of its own before this line, or read other files by Config.Files", quoted(name))
+}
+
+// everyName tells whether patterns stand for any name that they do not exclude.
+func everyName(patterns []string) bool {
+	for _, p := range patterns {
+		if !strings.HasPrefix(p, "!") && strings.Trim(p, "*") != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // sorted yields the options in the order of their names, so that of several

@@ -23,6 +23,9 @@ type conn struct {
 	parent *conn // the connection that it goes through, or nil
 	pooled bool  // has a place of Host.Pool
 
+	room room        // for sessions
+	null atomic.Bool // a shell there runs what it is told, and there is a null device
+
 	lost  chan struct{} // closed when it is over
 	once  sync.Once
 	cause error // why; set before lost is closed

@@ -71,6 +71,7 @@ func (h *Host) connect(ctx context.Context, d *dial, hop bool) (_ *conn, err err
 		return nil, firstCause(ctx, err)
 	}
 	c := &conn{h: h, client: client, wire: w, parent: parent, pooled: pooled, lost: make(chan struct{})}
+	c.room.limit = max(usualSessions, h.sessions()+2) // calls, a guard, and one to spare
 	c.serve()
 	h.log().Info("ssh connection made", "host", h.name(), "address", h.address(), "user", user, "took", time.Since(began).Round(time.Millisecond))
 	return c, nil

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"time"
 
-	"golang.org/x/crypto/ssh"
-
 	"github.com/weir-mcp/weir/exec"
 )
 
@@ -39,9 +37,11 @@ const (
 func (c *call) conduct(ctx context.Context) (*exec.Output, error) {
 	c.at(StageStart)
 	started := make(chan error, 1)
-	timer := time.NewTimer(orDefault(c.h.SessionTimeout, DefaultSessionTimeout))
-	defer timer.Stop()
-	c.conn.run(func() { started <- c.handOver() })
+	timeout := c.after(c.h.patience())
+	c.conn.run(func() {
+		started <- c.handOver()
+		c.readOut()
+	})
 	select {
 	case err := <-started:
 		if err != nil && (c.sent.Load() == notSent || !isClosed(c.conn.lost) && !isClosed(c.closed)) {
@@ -54,7 +54,7 @@ func (c *call) conduct(ctx context.Context) (*exec.Output, error) {
 		return c.giveUp(ctx)
 	case <-c.killed:
 		return c.giveUp(ctx)
-	case <-timer.C:
+	case <-timeout:
 		return c.giveUp(ctx)
 	}
 	if c.cmd.Stdin != nil {
@@ -95,7 +95,7 @@ func (c *call) giveUp(ctx context.Context) (*exec.Output, error) {
 	case isClosed(c.killed):
 		cause = errKilled
 	case ctx.Err() == nil:
-		end, cause = exec.Unknown, &timeoutError{"the server did not say that it has taken the command", orDefault(c.h.SessionTimeout, DefaultSessionTimeout)}
+		end, cause = exec.Unknown, &timeoutError{"the server did not say that it has taken the command", c.h.patience()}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		end = exec.TimedOut
 	}
@@ -103,6 +103,7 @@ func (c *call) giveUp(ctx context.Context) (*exec.Output, error) {
 		c.conn.check() // it has not answered about a variable
 		return nil, c.abort(ctx, cause)
 	}
+	c.conn.run(c.readOut)
 	c.signal("KILL") // nobody can say whether there is something to be killed
 	o := c.report(ctx, end)
 	if o.Cause == "" {
@@ -160,11 +161,10 @@ func (c *call) tidy(ctx context.Context) exec.End {
 // by itself, until nothing has come for as long as d. It reports what ended the
 // waiting: the streams, or a reason to stop, which it brings about.
 func (c *call) awaitStreams(ctx context.Context, d time.Duration) (exec.End, bool) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timeout := c.after(d)
 	for {
 		came := c.out.came.Load() + c.err.came.Load()
-		end := c.await(ctx, c.drained, timer.C)
+		end := c.await(ctx, c.drained, timeout)
 		switch {
 		case isClosed(c.drained):
 			return exec.Exited, true
@@ -174,7 +174,7 @@ func (c *call) awaitStreams(ctx context.Context, d time.Duration) (exec.End, boo
 		case c.out.came.Load()+c.err.came.Load() == came && (c.out.waiting.Load() || c.err.waiting.Load()):
 			return "", false
 		}
-		timer.Reset(d)
+		timeout = c.after(d)
 	}
 }
 
@@ -220,22 +220,20 @@ func (c *call) awaitMark() {
 	if c.h.Bare || isClosed(c.known) {
 		return
 	}
-	timer := time.NewTimer(markTime)
-	defer timer.Stop()
+	timeout := c.after(markTime)
 	select {
 	case <-c.known:
-	case <-timer.C:
+	case <-timeout:
 	case <-c.conn.lost:
 	}
 }
 
 // awaitAnswer waits for a guard's answer.
 func (c *call) awaitAnswer(a *answer, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timeout := c.after(d)
 	select {
 	case <-a.done:
-	case <-timer.C:
+	case <-timeout:
 	case <-c.conn.lost:
 	}
 	return isClosed(a.done) && a.ok
@@ -244,12 +242,11 @@ func (c *call) awaitAnswer(a *answer, d time.Duration) bool {
 // awaitEnd waits until the process has exited and both streams have ended, and
 // reports whether they have.
 func (c *call) awaitEnd(d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timeout := c.after(d)
 	for _, done := range []<-chan struct{}{c.exited, c.drained} {
 		select {
 		case <-done:
-		case <-timer.C:
+		case <-timeout:
 			return false
 		case <-c.conn.lost:
 			return false
@@ -262,7 +259,7 @@ func (c *call) awaitEnd(d time.Duration) bool {
 // it has. OpenSSH does so since 7.9, to the whole process group, but not for a
 // forced command.
 func (c *call) signal(name string) bool {
-	payload := ssh.Marshal(struct{ Signal string }{name})
+	payload := sshStrings(name)
 	if c.stage.Load() == StageStart { // the answer to an earlier request is waited for
 		c.conn.run(func() { c.ch.SendRequest("signal", false, payload) })
 		return false
@@ -272,14 +269,13 @@ func (c *call) signal(name string) bool {
 		ok, err := c.ch.SendRequest("signal", true, payload)
 		answer <- ok && err == nil
 	})
-	timer := time.NewTimer(replyTime)
-	defer timer.Stop()
+	timeout := c.after(replyTime)
 	select {
 	case ok := <-answer:
 		return ok
 	case <-c.exited:
 		return true
-	case <-timer.C:
+	case <-timeout:
 		return false
 	}
 }
@@ -298,6 +294,7 @@ func (c *call) close() {
 // the connection is in doubt.
 func (c *call) leave() {
 	c.gone()
+	c.stopTimer()
 	late := time.AfterFunc(closeTime, func() { c.conn.run(c.doubt) })
 	c.late.Store(late)
 	if isClosed(c.closed) {

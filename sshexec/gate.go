@@ -19,9 +19,10 @@ type gate struct {
 	waiting []chan struct{} // closed when its turn has come
 }
 
-// acquire waits until fewer than the limit have passed and not come back. The
-// error is ErrBusy, a *timeoutError, ErrClosed, or the cause of ctx.
-func (g *gate) acquire(ctx context.Context, closing <-chan struct{}, maxWaiting int, patience time.Duration, what string) error {
+// acquire waits until fewer than the limit have passed and not come back, at most
+// for patience, which after measures as time.After does. The error is ErrBusy, a
+// *timeoutError, ErrClosed, or the cause of ctx.
+func (g *gate) acquire(ctx context.Context, closing <-chan struct{}, maxWaiting int, after func(time.Duration) <-chan time.Time, patience time.Duration, what string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -39,8 +40,6 @@ func (g *gate) acquire(ctx context.Context, closing <-chan struct{}, maxWaiting 
 	g.waiting = append(g.waiting, turn)
 	g.mu.Unlock()
 
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	var err error
 	select {
 	case <-turn:
@@ -49,7 +48,7 @@ func (g *gate) acquire(ctx context.Context, closing <-chan struct{}, maxWaiting 
 		err = context.Cause(ctx)
 	case <-closing:
 		err = ErrClosed
-	case <-timer.C:
+	case <-after(patience):
 		err = &timeoutError{what, patience}
 	}
 	g.mu.Lock()

@@ -18,7 +18,8 @@ import (
 	"github.com/weir-mcp/weir/exec"
 )
 
-// guardScript is what a guard runs. It reads lines: "a GROUP ID STEPS" adds a
+// guardScript is what a guard runs. It writes "up", and "null" after it where there
+// is a null device. It reads lines: "a GROUP ID STEPS" adds a
 // process group to its list, "d GROUP ID" takes it off, "k GROUP ID STEPS LIVE"
 // ends it, and "l GROUP ID" lists what is there of it. It answers the last two with
 // a line "ID PID NAME" for each process that is there, then "ID +" if it has
@@ -114,21 +115,25 @@ func (c *conn) currentGuard() *guard {
 
 // serve opens the session and passes lines both ways until it ends.
 func (g *guard) serve() {
-	ch, requests, err := g.c.client.OpenChannel("session", nil)
+	s, err := g.c.newSession(g.c.room.force())
 	if err != nil {
 		return
 	}
+	ch := s.ch
 	defer ch.Close()
 	g.mu.Lock()
 	g.ch = ch
 	g.mu.Unlock()
-	g.c.run(func() { ssh.DiscardRequests(requests) })
+	g.c.run(func() {
+		ssh.DiscardRequests(s.requests)
+		g.c.room.ended()
+	})
 	g.c.run(func() { io.Copy(io.Discard, ch.Stderr()) })
 	line := "exec sh -c " + quote(guardScript)
 	if shellKind(g.c.h.link.shell.Load()) != posixShell {
 		line = inSh(guardScript)
 	}
-	if ok, err := ch.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{line})); !ok || err != nil {
+	if ok, err := ch.SendRequest("exec", true, sshStrings(line)); !ok || err != nil {
 		return
 	}
 	stop := make(chan struct{})
@@ -136,15 +141,17 @@ func (g *guard) serve() {
 	g.c.run(func() { g.write(ch, stop) })
 	in := bufio.NewReaderSize(ch, 4096)
 	for first := true; ; first = false {
-		s, err := in.ReadSlice('\n')
+		line, err := in.ReadSlice('\n')
 		if err != nil {
 			return
 		}
+		text := strings.TrimSuffix(string(line), "\n")
 		if first {
+			g.c.null.Store(text == "up null")
 			close(g.up)
 			continue
 		}
-		g.hear(strings.TrimSuffix(string(s), "\n"))
+		g.hear(text)
 	}
 }
 

@@ -66,7 +66,7 @@ finish() {
 	done
 	report "$2" $d
 }
-echo up
+if [ -c /dev/null ]; then echo up null; else echo up; fi
 while read -r c P i n l; do
 	case $c in
 	a) L="$L$P:$i:$n " ;;

@@ -62,6 +62,7 @@ type line struct {
 	env   []string // "key=value", to be set in the line
 	keep  []string // names that are set already and stay, with clean
 	clean bool
+	null  bool // it reads the null device, whatever its input is
 	path  string
 	args  []string
 }
@@ -152,6 +153,9 @@ func (l *line) script(kind shellKind, letter string) string {
 	command := l.command()
 	if l.clean {
 		command = l.cleaned() + command
+	}
+	if l.null {
+		command += " </dev/null"
 	}
 	run := "exec " + command
 	switch {

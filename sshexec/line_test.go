@@ -393,3 +393,41 @@ func TestBothStreams(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
+
+// TestLinesObeyContext holds that a loop ends with its context although the
+// server closes neither the stream nor the connection: sshd keeps a channel open
+// until the process has ended, and here nothing can end that.
+func TestLinesObeyContext(t *testing.T) {
+	needProc(t)
+	sleep := tempSleep()
+	h := testHost(t, sshdtest.Start(t, sshdtest.Options{Config: "ForceCommand echo forced; exec sleep " + sleep}))
+	t.Cleanup(func() { killAll(processes("sleep " + sleep)) })
+	other := make(chan struct{})
+	ready := newSeen("forced\n")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // holds the connection
+		defer close(other)
+		h.Run(ctx, exec.Cmd{Path: "x", Sink: ready})
+	}()
+	<-ready.ch
+	lines := 0
+	mine, stop := context.WithCancel(t.Context())
+	defer stop()
+	var last error
+	var began time.Time
+	for line, err := range h.Lines(mine, exec.Cmd{Path: "x"}) {
+		if last = err; err == nil && string(line.Bytes) == "forced" {
+			lines++
+			began = time.Now()
+			stop()
+		}
+	}
+	within(t, began, lateTime)
+	var exit *exec.ExitError
+	if lines != 1 || !errors.As(last, &exit) || exit.Output.End != exec.Cancelled || exit.Output.MayRun == "" {
+		t.Errorf("%d lines, %v", lines, last)
+	}
+	cancel()
+	<-other
+}

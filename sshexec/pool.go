@@ -126,7 +126,7 @@ func (p *Pool) enter(ctx context.Context, h *Host) error {
 		p.makeRoom()
 	}
 	what := "no connection of the pool was free"
-	if err := s.gate.acquire(ctx, s.closing, orDefault(p.MaxWaiting, DefaultMaxWaiting), orDefault(p.Wait, DefaultPoolWait), what); err != nil {
+	if err := s.gate.acquire(ctx, s.closing, orDefault(p.MaxWaiting, DefaultMaxWaiting), time.After, orDefault(p.Wait, DefaultPoolWait), what); err != nil {
 		return err
 	}
 	s.mu.Lock()

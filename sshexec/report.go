@@ -95,31 +95,29 @@ func (c *call) rest() {
 		if c.patient {
 			d = c.grace()
 		}
-		timer := time.NewTimer(d)
-		defer timer.Stop()
 		select {
 		case <-c.drained:
-		case <-timer.C:
+		case <-c.after(d):
 		case <-c.conn.lost:
-			timer.Reset(closeTime)
 			select { // what had come is there
 			case <-c.drained:
-			case <-timer.C:
+			case <-c.after(closeTime):
 			}
 		}
 	}
 	close(c.cut)
+	if isClosed(c.drained) {
+		return
+	}
 	settled := make(chan struct{})
 	go func() {
 		c.out.settle()
 		c.err.settle()
 		close(settled)
 	}()
-	timer := time.NewTimer(c.grace())
-	defer timer.Stop()
 	select {
 	case <-settled:
-	case <-timer.C: // a Sink holds it
+	case <-c.after(c.grace()): // a Sink holds it
 	}
 }
 

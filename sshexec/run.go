@@ -5,13 +5,12 @@ package sshexec
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"iter"
 	"strings"
 	"time"
-
-	"golang.org/x/crypto/ssh"
 
 	"github.com/weir-mcp/weir/exec"
 	"github.com/weir-mcp/weir/internal/capture"
@@ -39,7 +38,7 @@ func (h *Host) Run(ctx context.Context, cmd exec.Cmd) (*exec.Output, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.conn.run(c.out.drain)
+	c.read = c.out.drain
 	o, err := c.conduct(ctx)
 	c.raise()
 	return o, err
@@ -105,16 +104,16 @@ func (h *Host) split(ctx context.Context, cmd exec.Cmd, l capture.Splitter) iter
 		ended := make(chan outcome, 1)
 		left := make(chan struct{})
 		pieces, taken := make(chan []byte), make(chan struct{})
-		c.conn.run(func() { c.out.pass(pieces, taken, left) })
+		c.read = func() { c.out.pass(pieces, taken, left) }
 		go func() {
 			o, err := c.conduct(ctx)
 			ended <- outcome{o, err}
 		}()
 		done, gone := false, false
 		defer func() {
+			c.out.kept.Also(nil)
+			close(left)
 			if !done { // the body left the loop, or panicked
-				c.out.kept.Also(nil)
-				close(left)
 				cancel()
 				<-ended
 				if gone {
@@ -126,22 +125,30 @@ func (h *Host) split(ctx context.Context, cmd exec.Cmd, l capture.Splitter) iter
 			return yield(exec.Line{Bytes: b, Dropped: dropped}, nil)
 		}
 		c.out.kept.Also(l.Take)
-		for b := range pieces {
-			c.out.take(b)
-			if l.Stopped() {
-				gone = true
-				return
+		var r outcome
+		for !done {
+			select {
+			case b, ok := <-pieces:
+				if !ok {
+					r = <-ended
+					done = true
+					break
+				}
+				c.out.take(b)
+				if l.Stopped() {
+					gone = true
+					return
+				}
+				taken <- struct{}{}
+			case r = <-ended: // also where the server does not end the stream
+				done = true
 			}
-			taken <- struct{}{}
 		}
 		l.End()
+		c.raise()
 		if l.Stopped() {
-			gone = true
 			return
 		}
-		done = true
-		r := <-ended
-		c.raise()
 		if r.err != nil {
 			yield(exec.Line{}, r.err)
 		} else if !r.out.Success() {
@@ -194,7 +201,10 @@ func (c *call) handOver() error {
 	if c.h.Bare {
 		text = l.bare()
 	} else {
-		text = l.wrapped(shellKind(c.h.link.shell.Load()))
+		kind := shellKind(c.h.link.shell.Load())
+		// The server is spared the news that there is no input.
+		l.null = c.cmd.Stdin == nil && kind != unknownShell && c.conn.null.Load()
+		text = l.wrapped(kind)
 	}
 	if len(text) > maxLine {
 		return c.startError(exec.ArgumentsTooLong, "the command line is %d bytes long, more than Linux takes (%d); pass less, or pass it through standard input", len(text), maxLine)
@@ -202,14 +212,30 @@ func (c *call) handOver() error {
 	if !c.sent.CompareAndSwap(notSent, sentState) {
 		return errKilled // nobody hears this
 	}
-	ok, err := c.ch.SendRequest("exec", true, ssh.Marshal(struct{ Command string }{text}))
+	n := c.conn.room.ask()
+	ok, err := c.ch.SendRequest("exec", true, sshStrings(text))
+	c.conn.room.answered(n)
 	if err == nil && !ok {
 		err = errRefused
 	}
-	if err == nil && c.cmd.Stdin == nil {
+	if err == nil && c.cmd.Stdin == nil && !l.null {
 		c.ch.CloseWrite()
 	}
 	return err
+}
+
+// sshStrings is the payload of a request that consists of strings.
+func sshStrings(list ...string) []byte {
+	n := 0
+	for _, s := range list {
+		n += 4 + len(s)
+	}
+	b := make([]byte, 0, n)
+	for _, s := range list {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	return b
 }
 
 var errRefused = errors.New("the server refused to run a command")
@@ -228,7 +254,7 @@ func (c *call) setEnv() (env, keep []string, err error) {
 			continue
 		}
 		if !c.conn.refuses(key) {
-			ok, err := c.ch.SendRequest("env", true, ssh.Marshal(struct{ Name, Value string }{key, value}))
+			ok, err := c.ch.SendRequest("env", true, sshStrings(key, value))
 			if err != nil {
 				return nil, nil, err
 			}

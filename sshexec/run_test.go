@@ -5,6 +5,7 @@ package sshexec
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
@@ -81,5 +82,33 @@ func TestNotRun(t *testing.T) {
 	}
 	if o := mustRun(t, t.Context(), h, exec.Cmd{Path: "true"}); !o.Success() {
 		t.Errorf("after all that: %v", o)
+	}
+}
+
+// TestNoInput holds that a command without Stdin reads the null device, from the
+// first on and once the server need not be told, and that one with Stdin reads
+// that.
+func TestNoInput(t *testing.T) {
+	h := testHost(t, sharedSSHD(t))
+	for i := range 2 {
+		if o := mustRun(t, t.Context(), h, exec.Cmd{Path: "cat"}); !o.Success() || o.Stdout.Bytes != 0 {
+			t.Errorf("%+v", o)
+		}
+		if o := mustRun(t, t.Context(), h, exec.Cmd{Path: "cat", Stdin: strings.NewReader("in")}); o.Stdout.Head != "in" {
+			t.Errorf("%+v", o)
+		}
+		if i == 0 {
+			eventually(t, "the guard is up", func() bool {
+				h.mu.Lock()
+				defer h.mu.Unlock()
+				return h.link.conn.null.Load()
+			})
+		}
+	}
+	for _, clean := range []bool{false, true} {
+		cmd := exec.Cmd{Path: "readlink", Args: []string{"/proc/self/fd/0"}, CleanEnv: clean}
+		if o := mustRun(t, t.Context(), h, cmd); o.Success() && o.Stdout.Head != os.DevNull+"\n" {
+			t.Errorf("clean %v: it reads %q", clean, o.Stdout.Head)
+		}
 	}
 }

@@ -27,11 +27,41 @@ func (e *pendingError) Error() string        { return e.err.Error() }
 func (e *pendingError) Unwrap() error        { return e.err }
 func (e *pendingError) Is(target error) bool { return target == errPending }
 
-// openSession opens a session. When it gives up before the server has answered,
-// giveBack is called once it has, or will not any more.
-func (c *conn) openSession(ctx context.Context, patience time.Duration, giveBack func()) (session, error) {
+// newSession asks the server for a session that room.enter has counted in. It
+// waits for the answer.
+func (c *conn) newSession(n uint64) (session, error) {
+	ch, requests, err := c.client.OpenChannel("session", nil)
+	c.room.answered(n)
+	if err != nil {
+		c.room.refused()
+	}
+	return session{ch, requests}, err
+}
+
+// discard closes a session that nobody wants, and waits until the server has
+// closed it too.
+func (c *conn) discard(s session) {
+	s.ch.Close()
+	ssh.DiscardRequests(s.requests)
+	c.room.ended()
+}
+
+// openSession opens a session, until timeout receives after patience. When it gives
+// up before the server has answered, giveBack is called once it has, or will not
+// any more.
+func (c *conn) openSession(ctx context.Context, timeout <-chan time.Time, patience time.Duration, giveBack func()) (session, error) {
 	if s, ok := c.takeSpare(); ok {
 		return s, nil
+	}
+	n, ok := c.room.enter(ctx.Done(), timeout, c.lost)
+	if !ok {
+		switch {
+		case isClosed(c.lost):
+			return session{}, c.cause
+		case ctx.Err() != nil:
+			return session{}, context.Cause(ctx)
+		}
+		return session{}, &timeoutError{"the server did not open a session", patience}
 	}
 	type result struct {
 		session
@@ -39,18 +69,16 @@ func (c *conn) openSession(ctx context.Context, patience time.Duration, giveBack
 	}
 	opened := make(chan result, 1)
 	c.run(func() {
-		ch, requests, err := c.client.OpenChannel("session", nil)
-		opened <- result{session{ch, requests}, err}
+		s, err := c.newSession(n)
+		opened <- result{s, err}
 	})
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
 	var err error
 	select {
 	case r := <-opened:
 		return r.session, r.err
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-timer.C:
+	case <-timeout:
 		err = &timeoutError{"the server did not open a session", patience}
 	}
 	c.check()
@@ -68,8 +96,7 @@ func (c *conn) openSession(ctx context.Context, patience time.Duration, giveBack
 			r = <-opened
 		}
 		if r.err == nil {
-			r.ch.Close()
-			ssh.DiscardRequests(r.requests)
+			c.discard(r.session)
 		}
 	})
 	return session{}, &pendingError{err}
@@ -95,20 +122,26 @@ func (c *conn) prepare() {
 	if busy {
 		return
 	}
+	n, ok := c.room.try()
+	if !ok {
+		c.mu.Lock()
+		c.preparing = false
+		c.mu.Unlock()
+		return
+	}
 	c.run(func() {
-		ch, requests, err := c.client.OpenChannel("session", nil)
+		s, err := c.newSession(n)
 		c.mu.Lock()
 		c.preparing = false
 		unwanted := err == nil && c.noSpare
 		if err != nil {
 			c.noSpare = true
 		} else if !unwanted {
-			c.spare = &session{ch, requests}
+			c.spare = &s
 		}
 		c.mu.Unlock()
 		if unwanted {
-			ch.Close()
-			ssh.DiscardRequests(requests)
+			c.discard(s)
 		}
 	})
 }
@@ -126,6 +159,7 @@ func (c *conn) takeSpare() (session, bool) {
 	select {
 	case _, ok := <-s.requests:
 		if !ok {
+			c.room.ended()
 			return session{}, false
 		}
 	default:
@@ -141,10 +175,7 @@ func (c *conn) dropSpare() bool {
 	c.noSpare = true
 	c.mu.Unlock()
 	if ok {
-		c.run(func() {
-			s.ch.Close()
-			ssh.DiscardRequests(s.requests)
-		})
+		c.run(func() { c.discard(s) })
 	}
 	return ok
 }

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ func checkArgv(argv []string) string {
 		}
 		if p == rest && (i == 0 || i < len(argv)-1) {
 			return `"..." stands for the last arguments`
+		}
+		if strings.HasSuffix(p, rest) && p != rest && !strings.HasSuffix(p, `\`+rest) {
+			return fmt.Sprintf(`%q: "..." stands alone, for the last arguments; text that ends in dots is written with a backslash before them`, p)
 		}
 	}
 	return ""
@@ -128,6 +132,26 @@ func unescaped(pattern string) string {
 		b.WriteByte(pattern[i])
 	}
 	return b.String()
+}
+
+// shown is the command as a text quotes it, at most some 200 bytes of it.
+func (c *command) shown() string {
+	words, quoted := make([]string, len(c.argv)), false
+	for i, a := range c.argv {
+		words[i] = a
+		if q := quote(a); a == "" || strings.Contains(a, " ") || q != `"`+a+`"` {
+			words[i], quoted = q, true
+		}
+	}
+	text := strings.Join(words, " ")
+	if !quoted {
+		return quote(text)
+	}
+	const most = 250
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
 }
 
 // String is the entry as a model reads it.

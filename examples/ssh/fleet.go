@@ -7,10 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
-	"net"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -39,21 +38,28 @@ type fleet struct {
 	pool     *sshexec.Pool
 	hosts    map[string]*sshexec.Host // by name; those for jumps too
 	secrets  []string                 // what must not be seen in outputs
-	log      *slog.Logger
+
+	unmentioned map[string]bool // names that are addresses, since ssh_config has no line for them
+
+	log *slog.Logger
 
 	cursors
 }
 
 // newFleet makes the hosts of a policy. Nothing is connected yet.
 func newFleet(p *policy, may permission) (*fleet, error) {
-	f := &fleet{may: may, timeout: p.timeout(), hosts: make(map[string]*sshexec.Host), log: slog.New(slog.DiscardHandler)}
+	f := &fleet{may: may, timeout: p.timeout(), hosts: make(map[string]*sshexec.Host), unmentioned: make(map[string]bool), log: slog.New(slog.DiscardHandler)}
 	f.pool = &sshexec.Pool{Open: func(name string) (*sshexec.Host, error) { return f.hosts[name], nil }}
 	l := &problems{file: p.file}
 	config := &sshexec.Config{Files: p.SSHConfig}
 	secrets := make(map[string]string) // by variable
+	configured := checkConfigs(p, l)
 	for i, e := range p.Hosts {
 		field := fmt.Sprintf("hosts[%d]", i)
-		h, err := e.host(config, l, field)
+		if e.Address == "" && !configured {
+			continue // what is wrong is said
+		}
+		h, err := f.host(&e, config)
 		if err != nil {
 			l.add(field, "%v", err)
 			continue
@@ -67,6 +73,9 @@ func newFleet(p *policy, may permission) (*fleet, error) {
 		}
 		if s := f.secret(l, secrets, field+".passwordEnv", e.PasswordEnv); s != "" {
 			h.Auth.Password = sshexec.Secret(s)
+		}
+		if e.Address != "" {
+			checkHost(h, l, field)
 		}
 		f.hosts[e.Name] = h
 		if !e.JumpOnly {
@@ -88,29 +97,35 @@ func newFleet(p *policy, may permission) (*fleet, error) {
 	return f, nil
 }
 
+// checkConfigs reports whether the files of sshConfig are there.
+func checkConfigs(p *policy, l *problems) bool {
+	ok := true
+	for i, file := range p.SSHConfig {
+		if _, err := (&sshexec.Config{Files: []string{file}}).Mentions("any"); errors.Is(err, fs.ErrNotExist) {
+			l.add(fmt.Sprintf("sshConfig[%d]", i), "%v", err)
+			ok = false
+		}
+	}
+	return ok
+}
+
 // host makes the host of an entry.
-func (e *hostEntry) host(config *sshexec.Config, l *problems, field string) (*sshexec.Host, error) {
+func (f *fleet) host(e *hostEntry, config *sshexec.Config) (*sshexec.Host, error) {
 	if e.Address == "" {
 		alias := e.Alias
 		if alias == "" {
 			alias = e.Name
 		}
+		known, err := config.Mentions(alias)
+		switch {
+		case err != nil:
+			return nil, err
+		case !known && e.Alias != "":
+			return nil, fmt.Errorf("alias: no Host line of ssh_config is about %q", alias)
+		case !known:
+			f.unmentioned[e.Name] = true
+		}
 		return config.Host(alias)
-	}
-	if strings.Count(e.Address, ":") == 1 {
-		if _, port, err := net.SplitHostPort(e.Address); err != nil || port == "" {
-			l.add(field+".address", "%q is not \"host\" or \"host:port\"", e.Address)
-		}
-	}
-	for _, list := range []struct {
-		name  string
-		files []string
-	}{{"keyFiles", e.KeyFiles}, {"knownHosts", e.KnownHosts}} {
-		for i, file := range list.files {
-			if info, err := os.Stat(expand(file)); err != nil || info.IsDir() {
-				l.add(fmt.Sprintf("%s.%s[%d]", field, list.name, i), "%q is not there, or is no file", file)
-			}
-		}
 	}
 	h := &sshexec.Host{Address: e.Address, User: e.User}
 	h.Auth = sshexec.Auth{Agent: e.Agent, KeyFiles: e.KeyFiles}
@@ -121,15 +136,29 @@ func (e *hostEntry) host(config *sshexec.Config, l *problems, field string) (*ss
 	return h, nil
 }
 
-// expand is a path with the home directory in place of "~/".
-func expand(file string) string {
-	if rest, ok := strings.CutPrefix(file, "~/"); ok {
-		if home, err := os.UserHomeDir(); err == nil {
-			return filepath.Join(home, rest)
-		}
+// checkTime is how long the agents and the key files of a host may take.
+const checkTime = 5 * time.Second
+
+// checkHost says what can be found wrong with a host without connecting to it,
+// by the names of the policy's fields.
+func checkHost(h *sshexec.Host, l *problems, field string) {
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
+	defer cancel()
+	joined, _ := h.Check(ctx).(interface{ Unwrap() []error })
+	if joined == nil {
+		return
 	}
-	return file
+	for _, err := range joined.Unwrap() {
+		name, reason := field, err
+		if bad := new(sshexec.FieldError); errors.As(err, &bad) {
+			name, reason = field+"."+fieldNames.Replace(bad.Field), bad.Err
+		}
+		l.add(name, "%s", strings.ReplaceAll(strings.TrimPrefix(reason.Error(), "sshexec: "), "Host.User", "user"))
+	}
 }
+
+// fieldNames are the fields of a policy for those of an sshexec.Host.
+var fieldNames = strings.NewReplacer("Auth.KeyFiles", "keyFiles", "Auth.Agent", "agent", "HostKeys", "knownHosts", "Address", "address")
 
 // maxSecret is the most bytes of a secret.
 const maxSecret = 1024
@@ -145,9 +174,10 @@ func (f *fleet) secret(l *problems, seen map[string]string, field, variable stri
 	s := os.Getenv(variable)
 	switch {
 	case s == "":
-		l.add(field, "the environment variable %s is not set, or empty", variable)
+		// Its name is not shown: it may be the secret itself.
+		l.add(field, "the environment variable that it names is not set, or empty")
 	case len(s) > maxSecret || strings.ContainsAny(s, "\n\x00"):
-		l.add(field, "what the environment variable %s holds is longer than %d bytes, or has a line break", variable, maxSecret)
+		l.add(field, "what the environment variable holds that it names is longer than %d bytes, or has a line break", maxSecret)
 	default:
 		f.secrets = append(f.secrets, s)
 	}
@@ -261,6 +291,9 @@ func (f *fleet) describe() string {
 		fmt.Fprintf(&b, "%s: %s", m.name, h.Address)
 		if h.User != "" {
 			fmt.Fprintf(&b, ", as %s", h.User)
+		}
+		if f.unmentioned[m.name] {
+			b.WriteString(" (an address: ssh_config does not mention it)")
 		}
 		for via := h.Via; via != nil; via = via.Via {
 			fmt.Fprintf(&b, ", via %s", via.Name)

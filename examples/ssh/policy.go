@@ -4,8 +4,11 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"regexp"
@@ -14,6 +17,10 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/weir-mcp/weir/result"
+	"github.com/weir-mcp/weir/tool"
 )
 
 // A policy is what the file says. All that it does not name is refused.
@@ -22,22 +29,22 @@ type policy struct {
 
 	// SSHConfig are the files that say how to reach hosts without Address.
 	// Nil means what the ssh program reads.
-	SSHConfig []string `json:"sshConfig"`
+	SSHConfig []string `json:"sshConfig,omitempty"`
 
 	// Hosts are the machines that may be reached. There is at least one.
 	Hosts []hostEntry `json:"hosts"`
 
 	// Commands are what may be run. Empty means nothing.
-	Commands []commandEntry `json:"commands"`
+	Commands []commandEntry `json:"commands,omitempty"`
 
 	// Paths are the directories and files that may be read. Empty means none.
-	Paths []pathEntry `json:"paths"`
+	Paths []pathEntry `json:"paths,omitempty"`
 
 	// TimeoutSeconds bounds each call. Zero means 60.
-	TimeoutSeconds int `json:"timeoutSeconds"`
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
 
 	// ConnectSeconds bounds making a connection. Zero means 15.
-	ConnectSeconds int `json:"connectSeconds"`
+	ConnectSeconds int `json:"connectSeconds,omitempty"`
 }
 
 // A hostEntry is a machine. With Address it is described here; without, by
@@ -47,41 +54,41 @@ type hostEntry struct {
 	Name string `json:"name"`
 
 	// Description tells the model what it is. Empty means nothing.
-	Description string `json:"description"`
+	Description string `json:"description,omitempty"`
 
 	// Alias is its name in ssh_config. Empty means Name.
-	Alias string `json:"alias"`
+	Alias string `json:"alias,omitempty"`
 
 	// Address is "host" or "host:port", for a host that ssh_config does not
 	// describe. What follows, down to Via, belongs to such hosts only.
-	Address string `json:"address"`
+	Address string `json:"address,omitempty"`
 
 	// User is the account there. Empty means the name of this process's user.
-	User string `json:"user"`
+	User string `json:"user,omitempty"`
 
 	// KeyFiles are private keys. Nil means those of ~/.ssh.
-	KeyFiles []string `json:"keyFiles"`
+	KeyFiles []string `json:"keyFiles,omitempty"`
 
 	// Agent is the socket of the agent; "none" means that there is none. Empty
 	// means that of SSH_AUTH_SOCK.
-	Agent string `json:"agent"`
+	Agent string `json:"agent,omitempty"`
 
 	// KnownHosts are the files with its host key. Nil means those of ssh.
-	KnownHosts []string `json:"knownHosts"`
+	KnownHosts []string `json:"knownHosts,omitempty"`
 
 	// Via is the name of another entry through which it is reached. Empty means
 	// directly.
-	Via string `json:"via"`
+	Via string `json:"via,omitempty"`
 
 	// JumpOnly says that the entry is for the Via of others, and that the model
 	// does not see it.
-	JumpOnly bool `json:"jumpOnly"`
+	JumpOnly bool `json:"jumpOnly,omitempty"`
 
 	// PassphraseEnv and PasswordEnv are the variables that hold the passphrase
 	// of the key files and the account's password. Empty means that there is
 	// none.
-	PassphraseEnv string `json:"passphraseEnv"`
-	PasswordEnv   string `json:"passwordEnv"`
+	PassphraseEnv string `json:"passphraseEnv,omitempty"`
+	PasswordEnv   string `json:"passwordEnv,omitempty"`
 }
 
 // A commandEntry allows the commands that Argv matches.
@@ -90,10 +97,10 @@ type commandEntry struct {
 	Argv []string `json:"argv"`
 
 	// Hosts are the names of the hosts where it may run. Nil means all.
-	Hosts []string `json:"hosts"`
+	Hosts []string `json:"hosts,omitempty"`
 
 	// Destructive says that it changes something there.
-	Destructive bool `json:"destructive"`
+	Destructive bool `json:"destructive,omitempty"`
 }
 
 // A pathEntry allows to read a file, or a directory and all below it.
@@ -102,7 +109,7 @@ type pathEntry struct {
 	Path string `json:"path"`
 
 	// Hosts are the names of the hosts where it may be read. Nil means all.
-	Hosts []string `json:"hosts"`
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 func (p *policy) timeout() time.Duration {
@@ -144,6 +151,9 @@ func parsePolicy(file string, data []byte) (*policy, error) {
 	if err := json.Unmarshal(data, &p, json.RejectUnknownMembers(true)); err != nil {
 		return nil, decodeError(file, data, err)
 	}
+	if err := checkForm(file, data); err != nil {
+		return nil, err
+	}
 	l := &problems{file: file}
 	if p.TimeoutSeconds == 0 {
 		p.TimeoutSeconds = 60
@@ -170,6 +180,8 @@ func parsePolicy(file string, data []byte) (*policy, error) {
 			l.add(field+".path", "%q is not absolute", e.Path)
 		case climbs(e.Path) || strings.IndexByte(e.Path, 0) >= 0:
 			l.add(field+".path", "%q has a part \"..\", or a NUL", e.Path)
+		case strings.ContainsAny(e.Path, "*?["):
+			l.add(field+".path", "%q: there are no wildcards in paths; a directory stands for all below it", e.Path)
 		default:
 			p.Paths[i].Path = path.Clean(e.Path)
 		}
@@ -180,40 +192,55 @@ func parsePolicy(file string, data []byte) (*policy, error) {
 	return &p, nil
 }
 
-// decodeError says where in the file JSON or its form is wrong.
-func decodeError(file string, data []byte, err error) error {
-	var bad *json.SemanticError
-	if errors.As(err, &bad) {
-		line := 1 + strings.Count(string(data[:min(len(data), int(bad.ByteOffset))]), "\n")
-		field := dotted(string(bad.JSONPointer))
-		switch {
-		case errors.Is(err, json.ErrUnknownName):
-			return fmt.Errorf("%s:%d: %s: there is no such field; see docs/ssh.md", file, line, field)
-		case bad.GoType != nil:
-			return fmt.Errorf("%s:%d: %s: a value of the wrong type (%s)", file, line, field, bad.JSONKind)
-		}
-		return fmt.Errorf("%s:%d: %s: %w", file, line, field, bad.Err)
+// checkForm checks a policy by the schema of its type, as a tool's arguments are
+// checked, and says all that is wrong.
+func checkForm(file string, data []byte) error {
+	var form tool.Registry
+	tool.AddFunc(&form, tool.Info{Name: "policy", Description: "Reads a policy."}, func(context.Context, policy) (string, error) { return "", nil })
+	res, err := form.Call(context.Background(), "policy", data)
+	if err != nil || !res.IsError {
+		return err
 	}
-	return fmt.Errorf("%s: %w", file, err)
+	var all []error
+	for _, block := range res.Content {
+		text, ok := block.(result.TextContent)
+		if !ok {
+			continue
+		}
+		for line := range strings.Lines(text.Text) {
+			if fault, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "- "); ok {
+				all = append(all, fmt.Errorf("%s: %s", file, fault))
+			}
+		}
+	}
+	return errors.Join(all...)
 }
 
-// dotted writes a JSON pointer as people write a place in a document.
-func dotted(pointer string) string {
-	var b strings.Builder
-	for _, part := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		switch {
-		case part != "" && strings.Trim(part, "0123456789") == "":
-			b.WriteString("[" + part + "]")
-		case b.Len() > 0:
-			b.WriteString("." + part)
-		default:
-			b.WriteString(part)
+// decodeError says what is wrong with a file that cannot be decoded.
+func decodeError(file string, data []byte, err error) error {
+	if form := checkForm(file, data); form != nil {
+		var code *tool.Error
+		if !errors.As(form, &code) {
+			return form
 		}
 	}
-	if b.Len() == 0 {
-		return "the policy"
+	// It is no JSON, or no object.
+	offset := int64(-1)
+	var bad *json.SemanticError
+	var broken *jsontext.SyntacticError
+	switch {
+	case errors.As(err, &broken):
+		offset, err = broken.ByteOffset, broken.Err
+	case errors.As(err, &bad):
+		return fmt.Errorf("%s: a policy is a JSON object, with \"hosts\" in it; see docs/ssh.md", file)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		offset, err = int64(len(data)), errors.New("it ends too early")
 	}
-	return b.String()
+	if offset < 0 {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	line := 1 + bytes.Count(data[:min(len(data), int(offset))], []byte("\n"))
+	return fmt.Errorf("%s:%d: it is not JSON: %w", file, line, err)
 }
 
 // hostNames are what a model may call a host.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-mcp/weir/internal/sshdtest"
 	"github.com/weir-mcp/weir/server/servertest"
 )
 
@@ -18,17 +19,29 @@ import (
 func TestPolicyErrors(t *testing.T) {
 	const host = `"hosts":[{"name":"a","address":"192.0.2.1","agent":"none"}]`
 	t.Setenv("WEIR_TEST_LINES", "two\nlines")
+	t.Setenv("WEIR_TEST_PASSPHRASE", "correct horse")
+	dir := t.TempDir()
+	config, slip, sealed := filepath.Join(dir, "config"), filepath.Join(dir, "slip"), filepath.Join(dir, "sealed")
+	_, private := sshdtest.NewKey(t, "battery staple")
+	for name, text := range map[string]string{config: "Host *\n\tUser me\nHost a-prod\n\tHostName 192.0.2.7\n", slip: "Host *\n\tStrictHostKeyChecking no\n", sealed: string(private)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, tt := range []struct{ name, policy, want string }{
-		{"not JSON", `{"hosts":`, "policy.json: "},
-		{"not an object", `[]`, "the policy: a value of the wrong type"},
-		{"a field that is not known", "{\n\"hosts\":[{\"name\":\"a\",\n\"adress\":\"x\"}]}", "policy.json:3: hosts[0].adress: there is no such field"},
-		{"a name in other letters", `{"Hosts":[]}`, "Hosts: there is no such field"},
+		{"not JSON", "{\n\"hosts\":", "policy.json:2: it is not JSON: "},
+		{"JSON with a slip", "{\n\n\"hosts\" [] }", "policy.json:3: it is not JSON: "},
+		{"nothing", "", "policy.json:1: it is not JSON: "},
+		{"not an object", `[]`, "policy.json: a policy is a JSON object"},
+		{"a field that is not known", "{\n\"hosts\":[{\"name\":\"a\",\n\"adress\":\"x\"}]}", `policy.json: hosts[0].adress: unknown; did you mean "address"?`},
+		{"a name in other letters", `{"Hosts":[]}`, `Hosts: unknown; did you mean "hosts"?`},
 		{"a name twice", `{` + host + `,"paths":[],"paths":[]}`, "paths"},
-		{"a wrong type", `{"hosts":[{"name":"a","address":7}]}`, "hosts[0].address: a value of the wrong type (number)"},
-		{"something behind", `{` + host + `} {}`, "policy.json: "},
-		{"no hosts", `{}`, "hosts: names no host"},
+		{"a wrong type", `{"hosts":[{"name":"a","address":7}]}`, "hosts[0].address: found 7, wanted string"},
+		{"something behind", `{` + host + `} {}`, "policy.json:1: it is not JSON: "},
+		{"no hosts", `{"hosts":[]}`, "hosts: names no host"},
+		{"no field hosts", `{}`, "hosts: missing"},
 		{"only for jumps", `{"hosts":[{"name":"a","jumpOnly":true}]}`, "hosts: names no host"},
-		{"no name", `{"hosts":[{"address":"x"}]}`, `hosts[0].name: ""`},
+		{"no name", `{"hosts":[{"address":"x"}]}`, "hosts[0].name: missing"},
 		{"a name like an option", `{"hosts":[{"name":"-oProxyCommand=x"}]}`, "hosts[0].name: "},
 		{"a host twice", `{"hosts":[{"name":"a"},{"name":"a"}]}`, `hosts[1].name: "a" is the name of hosts[0] too`},
 		{"alias and address", `{"hosts":[{"name":"a","alias":"b","address":"c"}]}`, "hosts[0].alias: "},
@@ -36,19 +49,35 @@ func TestPolicyErrors(t *testing.T) {
 		{"via without address", `{"hosts":[{"name":"a","via":"b"},{"name":"b"}]}`, "hosts[0].via: belongs"},
 		{"via nobody", `{"hosts":[{"name":"a","address":"x","via":"b"}]}`, `hosts[0].via: "b" is not the name of a host`},
 		{"via in a circle", `{"hosts":[{"name":"a","address":"x","via":"b"},{"name":"b","address":"y","via":"a"}]}`, "hosts[0].via: leads in a circle"},
-		{"a key file that is not there", `{"hosts":[{"name":"a","address":"x","agent":"none","keyFiles":["/nowhere/id"]}]}`, `hosts[0].keyFiles[0]: "/nowhere/id" is not there`},
-		{"known hosts that are not there", `{"hosts":[{"name":"a","address":"x","agent":"none","knownHosts":["/nowhere/known"]}]}`, "hosts[0].knownHosts[0]: "},
+		{"a key file that is not there", `{"hosts":[{"name":"a","address":"x","agent":"none","keyFiles":["/nowhere/id"]}]}`, "hosts[0].keyFiles[0]: /nowhere/id: "},
+		{"known hosts that are not there", `{"hosts":[{"name":"a","address":"x","agent":"none","knownHosts":["/nowhere/known"]}]}`, "hosts[0].knownHosts: none of /nowhere/known is there"},
 		{"a bad address", `{"hosts":[{"name":"a","address":"x:","agent":"none"}]}`, "hosts[0].address: "},
 		{"a secret in the file", `{"hosts":[{"name":"a","address":"x","passwordEnv":"correct horse"}]}`, "hosts[0].passwordEnv: is not the name of an environment variable"},
-		{"a variable that is not set", `{"hosts":[{"name":"a","address":"x","passphraseEnv":"WEIR_TEST_UNSET"}]}`, "hosts[0].passphraseEnv: the environment variable WEIR_TEST_UNSET is not set"},
-		{"a variable with two lines", `{"hosts":[{"name":"a","address":"x","passwordEnv":"WEIR_TEST_LINES"}]}`, "hosts[0].passwordEnv: what the environment variable"},
-		{"ssh_config that is not there", `{"sshConfig":["/nowhere/config"],"hosts":[{"name":"a"}]}`, "hosts[0]: "},
+		{"a variable that is not set", `{"hosts":[{"name":"a","address":"x","passphraseEnv":"WEIR_TEST_UNSET"}]}`, "hosts[0].passphraseEnv: the environment variable that it names is not set"},
+		{"a variable with two lines", `{"hosts":[{"name":"a","address":"x","passwordEnv":"WEIR_TEST_LINES"}]}`, "hosts[0].passwordEnv: what the environment variable holds"},
+		{"ssh_config that is not there", `{"sshConfig":["/nowhere/config"],"hosts":[{"name":"a"}]}`, "sshConfig[0]: sshexec: /nowhere/config: "},
+		{"ssh_config with a slip", `{"sshConfig":["` + slip + `"],"hosts":[{"name":"a"}]}`, "hosts[0]: sshexec: " + slip + ":2: "},
+		{"an alias of nobody", `{"sshConfig":["` + config + `"],"hosts":[{"name":"a","alias":"a-prd"}]}`, `hosts[0]: alias: no Host line of ssh_config is about "a-prd"`},
+		{"an account in the address", `{"hosts":[{"name":"a","address":"u@x","agent":"none"}]}`, `hosts[0].address: "u@x": the account does not belong into the address; it is user`},
+		{"a port that is none", `{"hosts":[{"name":"a","address":"x:99999","agent":"none"}]}`, `hosts[0].address: "x:99999": a port is`},
+		{"a URL", `{"hosts":[{"name":"a","address":"ssh://x","agent":"none"}]}`, "hosts[0].address: "},
+		{"an address with a space", `{"hosts":[{"name":"a","address":"a b","agent":"none"}]}`, "hosts[0].address: "},
+		{"an agent that is not there", `{"hosts":[{"name":"a","address":"x","agent":"/nowhere/agent"}]}`, "hosts[0].agent: it cannot be reached: "},
+		{"an agent's variable that is not set", `{"hosts":[{"name":"a","address":"x","agent":"$WEIR_TEST_UNSET"}]}`, "hosts[0].agent: the environment variable that it names is not set"},
+		{"a key file that is none", `{"hosts":[{"name":"a","address":"x","agent":"none","keyFiles":["` + config + `"]}]}`, "hosts[0].keyFiles[0]: " + config + ": it is not a private key"},
+		{"a wrong passphrase", `{"hosts":[{"name":"a","address":"x","agent":"none","keyFiles":["` + sealed + `"],"passphraseEnv":"WEIR_TEST_PASSPHRASE"}]}`, "hosts[0].keyFiles[0]: " + sealed + ": the passphrase is wrong"},
+		{"no passphrase", `{"hosts":[{"name":"a","address":"x","agent":"none","keyFiles":["` + sealed + `"]}]}`, "hosts[0].keyFiles[0]: " + sealed + ": "},
+		{"wildcards in a path", `{` + host + `,"paths":[{"path":"/var/log/*"}]}`, "paths[0].path: \"/var/log/*\": there are no wildcards"},
+		{"... in a word", `{` + host + `,"commands":[{"argv":["a","x..."]}]}`, `commands[0].argv: "x...": "..." stands alone`},
+		{"a secret where its name belongs", `{"hosts":[{"name":"a","address":"x","passwordEnv":"correct_horse"}]}`, "hosts[0].passwordEnv: the environment variable that it names"},
+		{"two of the form", `{"hosts":[{"name":"a","x":1}],"timeoutSeconds":"x"}`, `timeoutSeconds: found "x" (string), wanted integer`},
+		{"the other of these", `{"hosts":[{"name":"a","x":1}],"timeoutSeconds":"x"}`, "hosts[0].x: unknown"},
 		{"no program", `{` + host + `,"commands":[{"argv":[]}]}`, "commands[0].argv: is empty"},
 		{"any program", `{` + host + `,"commands":[{"argv":["*"]}]}`, "commands[0].argv: the program is named"},
 		{"... in the middle", `{` + host + `,"commands":[{"argv":["a","...","b"]}]}`, `commands[0].argv: "..."`},
 		{"a command of nobody", `{` + host + `,"commands":[{"argv":["a"],"hosts":["b"]}]}`, `commands[0].hosts[0]: "b" is not the name`},
 		{"a command of no host", `{` + host + `,"commands":[{"argv":["a"],"hosts":[]}]}`, `commands[0].hosts: is empty`},
-		{"a line as a command", `{` + host + `,"commands":["uptime"]}`, "commands[0]: a value of the wrong type"},
+		{"a line as a command", `{` + host + `,"commands":["uptime"]}`, `commands[0]: found "uptime" (string), wanted object`},
 		{"a relative path", `{` + host + `,"paths":[{"path":"var/log"}]}`, "paths[0].path: "},
 		{"a path that climbs", `{` + host + `,"paths":[{"path":"/var/../etc"}]}`, "paths[0].path: "},
 		{"a time-out", `{` + host + `,"timeoutSeconds":-1}`, "timeoutSeconds: has to be 1 to 600"},
@@ -63,7 +92,7 @@ func TestPolicyErrors(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q in it", err, tt.want)
 			}
-			if err != nil && strings.Contains(err.Error(), "correct horse") {
+			if err != nil && (strings.Contains(err.Error(), "correct horse") || strings.Contains(err.Error(), "correct_horse")) {
 				t.Errorf("it shows a secret: %v", err)
 			}
 		})
@@ -99,6 +128,45 @@ func TestCommandLine(t *testing.T) {
 	const want = "a: 192.0.2.1, as u, via jump\n  run   uptime\n  run   reboot   (only with -destructive)\n  read  /var/log\n"
 	if out.String() != want {
 		t.Errorf("-check prints\n%swant\n%s", out.String(), want)
+	}
+}
+
+// TestUnmentioned holds that -check says so where a name is taken for an address.
+func TestUnmentioned(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(config, []byte("Host *\n\tUser me\nHost web*\n\tPort 2222\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	good := policyFile(t, args{"sshConfig": []string{config}, "hosts": []args{{"name": "web1"}, {"name": "wbe2"}}})
+	var out strings.Builder
+	if s, err := start([]string{"-policy", good, "-check"}, &out); s != nil || err != nil {
+		t.Errorf("-check: %v, %v", s, err)
+	}
+	const want = "web1: web1:2222, as me\n\nwbe2: wbe2:22, as me (an address: ssh_config does not mention it)\n"
+	if out.String() != want {
+		t.Errorf("-check prints\n%swant\n%s", out.String(), want)
+	}
+}
+
+// TestShown holds how a command is quoted in a refusal.
+func TestShown(t *testing.T) {
+	for _, tt := range []struct {
+		argv []string
+		want string
+	}{
+		{[]string{"reboot"}, `"reboot"`},
+		{[]string{"uptime; id"}, `"uptime; id"`},
+		{[]string{"echo", "a b", "c"}, `echo "a b" c`},
+		{[]string{"echo", "\x1b[2J"}, `echo "\x1b[2J"`},
+		{[]string{"echo", ""}, `echo ""`},
+		{[]string{"ls", "-l"}, `"ls -l"`},
+	} {
+		if got := (&command{argv: tt.argv}).shown(); got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.argv, got, tt.want)
+		}
+	}
+	if n := len((&command{argv: strings.Split(strings.Repeat("a b,", 5000), ",")}).shown()); n > 300 {
+		t.Errorf("%d bytes", n)
 	}
 }
 

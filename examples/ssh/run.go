@@ -118,7 +118,7 @@ func (f *fleet) check(m *machine, program string, args []string) error {
 	}
 	said := command{argv: append([]string{program}, args...)}
 	if marked != nil {
-		return fmt.Errorf("command: %s changes something on %s, and this server was started without -destructive: ask the operator, or the user, to do it", quote(said.String()), m.name)
+		return fmt.Errorf("command: %s changes something on %s, and this server was started without -destructive: ask the operator, or the user, to do it", said.shown(), m.name)
 	}
 	allowed := f.allowed(m)
 	if len(allowed) == 0 {
@@ -129,11 +129,11 @@ func (f *fleet) check(m *machine, program string, args []string) error {
 		return first != program
 	})
 	if len(same) > 0 {
-		return fmt.Errorf("command: %s is not allowed on %s. %s may be run there as: %s. %s", quote(said.String()), m.name, program, list(same, "; ", 1500), commandRules)
+		return fmt.Errorf("command: %s is not allowed on %s. %s may be run there as: %s. %s", said.shown(), m.name, program, list(same, "; ", 1500), commandRules)
 	}
 	hint := ""
 	if strings.ContainsAny(program, " \t") {
 		hint = " command is the program alone; its arguments belong into args."
 	}
-	return fmt.Errorf("command: %s is not allowed on %s.%s Allowed there: %s", quote(said.String()), m.name, hint, list(allowed, "; ", 1500))
+	return fmt.Errorf("command: %s is not allowed on %s.%s Allowed there: %s", said.shown(), m.name, hint, list(allowed, "; ", 1500))
 }

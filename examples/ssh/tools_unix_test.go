@@ -160,7 +160,7 @@ func TestRun(t *testing.T) {
 		{"another host", args{"host": "web9", "command": "echo"}, []string{`"web9" may not be reached`, "web1, db"}},
 		{"an address", args{"host": s.Addr, "command": "echo"}, []string{"may not be reached"}},
 		{"another command", args{"host": "web1", "command": "reboot"}, []string{`"reboot" is not allowed on web1`, "Allowed there: echo ...; "}},
-		{"a line", args{"host": "web1", "command": "echo a; reboot"}, []string{"command is the program alone"}},
+		{"a line", args{"host": "web1", "command": "echo a; reboot"}, []string{`command: "echo a; reboot" is not allowed`, "command is the program alone"}},
 		{"other arguments", args{"host": "web1", "command": "seq", "args": []string{"1", "2"}}, []string{"seq may be run there as: seq *."}},
 		{"an option", args{"host": "web1", "command": "seq", "args": []string{"--help"}}, []string{`does not begin with "-"`}},
 		{"another script", args{"host": "web1", "command": "sh", "args": []string{"-c", "reboot"}}, []string{"is not allowed"}},
@@ -594,7 +594,10 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	log := filepath.Join(dir, "log")
+	log, strange := filepath.Join(dir, "log"), filepath.Join(dir, "strange")
+	if _, private := sshdtest.NewKey(t, ""); os.WriteFile(strange, private, 0o600) != nil {
+		t.Fatal("the key cannot be written")
+	}
 	// The other machine knows the password, and shows it.
 	if err := os.WriteFile(log, []byte("a "+password+" b\n"+strings.Repeat("x", 4090)+passphrase+"\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -603,7 +606,7 @@ func TestSecrets(t *testing.T) {
 	c := startServer(t, servertest.Config{Raw: &raw}, args{
 		"hosts": []hosted{
 			s.entry("good").with("passphraseEnv", "WEIR_TEST_PASSPHRASE").with("passwordEnv", "WEIR_TEST_PASSWORD"),
-			s.entry("bad").with("passphraseEnv", "WEIR_TEST_PASSWORD").with("passwordEnv", "WEIR_TEST_PASSPHRASE"),
+			s.entry("bad").with("keyFiles", []string{strange}).with("passwordEnv", "WEIR_TEST_PASSPHRASE"),
 		},
 		"paths": []args{{"path": dir}},
 	}, []string{"WEIR_TEST_PASSPHRASE=" + passphrase, "WEIR_TEST_PASSWORD=" + password, "WEIR_TEST_TOKEN=" + token}, "-allow-any-command")
