@@ -47,6 +47,13 @@ func (r *gateRun) parse(args []string) error {
 		}
 		return err
 	})
+	fs.Func("patience", fmt.Sprintf("how `LONG` a session may take to open (default %v): for a server that is built or downloaded first", gate.DefaultPatience), func(s string) (err error) {
+		r.o.Patience, err = parseTimeout(s)
+		if err == nil && r.o.Patience == 0 {
+			err = fmt.Errorf("no time at all")
+		}
+		return err
+	})
 	fs.Func("parallel", fmt.Sprintf("how `MANY` processes of the server may run at once (default %d); 1 for a server that cannot stand another", gate.DefaultParallel), func(s string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 {
@@ -55,7 +62,7 @@ func (r *gateRun) parse(args []string) error {
 		r.o.Parallel = n
 		return nil
 	})
-	fs.StringVar(&r.o.Stopped, "stopped", "", "`TEXT` that the server writes to stderr when a cancelled -slow call has ended; it is then waited for")
+	fs.StringVar(&r.o.Stopped, "stopped", "", "`TEXT` that the server writes to stderr each time when a cancelled call of the first -slow has ended; it is then waited for")
 	fs.Func("raw", "keep the server's stdout in `FILE`, byte for byte: that of the plain conversation; that of the session NAME in FILE.NAME", func(s string) error {
 		r.raw = s
 		return notEmpty(s)

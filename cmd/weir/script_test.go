@@ -4,6 +4,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -20,6 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "8")           // unless given: scripts wait for other processes, mostly
 	os.Setenv("GORACE", "atexit_sleep_ms=0") // by default, a child built with -race waits 1 s at its end
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"weir":       main,

@@ -28,6 +28,28 @@ func (p *probe) needSlow() bool {
 // settleTime is how long a call runs before it is cancelled, at least.
 const settleTime = 250 * time.Millisecond
 
+// waits are how long a call runs before it is cancelled, first and, when it
+// was answered all the same, again: by chance the answer may have been on its
+// way once, not after another time too.
+var waits = []time.Duration{settleTime, 2*settleTime + 70*time.Millisecond}
+
+// raced is how soon after the server has read a cancel an answer may have been
+// on its way.
+const raced = 50 * time.Millisecond
+
+// raced reports whether the answer came so soon.
+func (r *request) raced() bool { return r.answer != nil && r.answer.first.Sub(r.heard()) < raced }
+
+// heard is when the server is known to have read the cancel of r: it reads in
+// order, and has answered what was sent after it. Before that it is when the
+// cancel was sent.
+func (r *request) heard() time.Time {
+	if r.after != nil && r.after.answer != nil {
+		return r.after.answer.first
+	}
+	return r.cancelled
+}
+
 // running starts a call and waits until it is seen to run: a request that was
 // sent after it is answered, and it has had its time. nil means that the check
 // is over.
@@ -38,7 +60,7 @@ func (p *probe) running(s *session, c Call, wait time.Duration) *request {
 	}
 	s.until(wait, func() bool { return r.answer != nil || len(r.progress) > 0 })
 	if len(r.progress) > 0 {
-		s.within(settleTime, nil)
+		s.within(wait, nil)
 		s.pump()
 	}
 	if r.answer == nil || p.over() {
@@ -54,13 +76,16 @@ func (p *probe) running(s *session, c Call, wait time.Duration) *request {
 }
 
 // late judges what came for a call after it was cancelled. A response that had
-// begun before is allowed. raced says that it may have been on its way: then
+// begun before is allowed. maybe says that it may have been on its way: then
 // one that came right after the cancel says nothing.
-func (p *probe) late(s *session, r *request, what string, raced bool) {
-	after := 0
+func (p *probe) late(s *session, r *request, what string, maybe bool) {
+	after, soon := 0, 0
 	for _, m := range r.progress {
-		if m.first.After(r.cancelled) {
+		switch {
+		case m.first.Sub(r.heard()) > raced:
 			after++
+		case m.first.After(r.cancelled):
+			soon++
 		}
 	}
 	say := p.warn
@@ -70,19 +95,21 @@ func (p *probe) late(s *session, r *request, what string, raced bool) {
 	switch m := r.answer; {
 	case m == nil && after > 0:
 		say("%s: %s: %s came after the cancel", s.proto, what, count(after, "progress notification"))
+	case m == nil && soon > 0:
+		p.note("%s: %s: %s came within %v of the cancel, and may have been on the way", s.proto, what, count(soon, "progress notification"), raced)
 	case m == nil:
 	case m.first.Before(r.cancelled):
 		p.note("%s: %s: the response had begun when the cancel came, and came whole (%s)", s.proto, what, bytesOf(m.size))
-	case raced:
+	case maybe:
 		p.note("%s: %s: a response came %v after the cancel; it may have been on its way", s.proto, what, round(m.first.Sub(r.cancelled)))
 	default:
 		say("%s: %s: a response came %v after the cancel: %s", s.proto, what, round(m.first.Sub(r.cancelled)), clip(m.raw))
 	}
 }
 
-// stopped wants the producer of a cancelled call to end: its children, its
-// use of the CPU, and what it was said to write to stderr.
-func (p *probe) stopped(s *session, children []process, what string) {
+// stopped wants the producer of a cancelled call to end: its children, what it
+// was said to write to stderr, and its use of the CPU.
+func (p *probe) stopped(s *session, r *request, children []process, what string) {
 	end := time.Now().Add(p.o.Deadline)
 	if len(children) > 0 {
 		left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(both(list, children)) == 0 })
@@ -94,11 +121,11 @@ func (p *probe) stopped(s *session, children []process, what string) {
 			p.note("%s: %s: its child ended", s.proto, what)
 		}
 	}
-	if p.o.Stopped != "" {
+	if p.o.Stopped != "" && r.slow == 0 {
 		ok := false
 		for !ok && time.Now().Before(end) && !p.over() {
 			text, _ := s.h.Stderr()
-			ok = strings.Contains(text, p.o.Stopped)
+			ok = strings.Count(text, p.o.Stopped) > r.said
 			s.within(5*time.Millisecond, nil)
 		}
 		if !ok {
@@ -109,19 +136,47 @@ func (p *probe) stopped(s *session, children []process, what string) {
 			p.note("%s: %s: it wrote %q to stderr", s.proto, what, clip(p.o.Stopped))
 		}
 	}
+	p.restsBy(s, what, end)
+}
+
+// rests wants the server to do nothing any more, whatever it was.
+func (p *probe) rests(s *session, what string) { p.restsBy(s, what, time.Now().Add(p.o.Deadline)) }
+
+func (p *probe) restsBy(s *session, what string, end time.Time) {
 	if !linux {
 		return
 	}
-	// Whatever it is doing, it should not be doing it any more.
+	if s.resting.load >= busy {
+		p.note("%s: %s: whether the server goes on computing cannot be seen: it uses %.0f %% of a core when nothing is asked", s.proto, what, 100*s.resting.load)
+		return
+	}
 	for {
 		used := s.load()
-		if used < s.resting.load+0.05 || p.over() {
+		if used < s.resting.load+busy || p.over() {
 			return
 		}
 		if time.Now().After(end) {
 			p.fault("%s: %s: %v after the cancel the server still uses %.0f %% of a core", s.proto, what, p.o.Deadline, 100*used)
 			return
 		}
+	}
+}
+
+// busy is the share of a core from which on a server is taken to work.
+const busy = 0.05
+
+// measure takes note of what the server uses while nothing is asked, against
+// which its use is judged later.
+func (s *session) measure() {
+	if !linux {
+		return
+	}
+	s.resting.load = s.load()
+	for range 3 { // what came before may still go on for a moment
+		if s.resting.load < 0.01 || s.g.ctx.Err() != nil {
+			return
+		}
+		s.resting.load = min(s.resting.load, s.load())
 	}
 }
 
@@ -204,17 +259,19 @@ func cancelC0(p *probe) {
 // lates judges many calls in one sentence: by the first that was answered.
 func (p *probe) lates(s *session, rs []*request, what string) {
 	n := 0
+	maybe := true
 	var first *request
 	for _, r := range rs {
 		if r.answer != nil && r.answer.first.After(r.cancelled) {
 			n++
+			maybe = maybe && r.raced()
 			if first == nil {
 				first = r
 			}
 		}
 	}
 	if n > 0 {
-		p.late(s, first, fmt.Sprintf("%s: %d of %d were answered all the same", what, n, len(rs)), false)
+		p.late(s, first, fmt.Sprintf("%s: %d of %d were answered all the same", what, n, len(rs)), maybe && n < len(rs))
 	}
 }
 
@@ -244,23 +301,38 @@ func cancelC2(p *probe) {
 		if s == nil {
 			return
 		}
-		r, children := p.withChild(s)
-		if r == nil {
-			return
+		s.measure()
+		const what = "while a child runs"
+		for again := false; ; again = true {
+			r, children := p.withChild(s)
+			if r == nil {
+				return
+			}
+			s.cancel(r)
+			p.stopped(s, r, children, what)
+			p.fifth(s, what)
+			if r.answer != nil && !again { // as in C3
+				continue
+			}
+			p.late(s, r, what, false)
+			break
 		}
-		what := "while a child runs"
-		s.cancel(r)
-		p.stopped(s, children, what)
-		p.fifth(s, what)
-		p.late(s, r, what, false)
 	}
 }
 
 // withChild starts the first slow call that starts a child, and returns when
-// the child is seen.
+// the child is seen. Which that is, is looked for once.
 func (p *probe) withChild(s *session) (*request, []process) {
+	p.looking.Lock()
+	calls, known := p.o.Slow, p.forker
+	if known > 0 {
+		calls = calls[known-1 : known]
+		p.looking.Unlock()
+	} else {
+		defer p.looking.Unlock()
+	}
 	base := s.tree.children()
-	for _, c := range p.o.Slow {
+	for i, c := range calls {
 		r := s.call(c)
 		var list []process
 		for end := time.Now().Add(min(2*time.Second, p.o.Deadline)); time.Now().Before(end) && r.answer == nil && !p.over(); {
@@ -278,6 +350,10 @@ func (p *probe) withChild(s *session) (*request, []process) {
 			}
 			s.pump()
 			if r.answer == nil {
+				if known == 0 {
+					p.forker = i + 1
+				}
+				r.slow = max(known-1, i)
 				return r, list
 			}
 		}
@@ -302,24 +378,20 @@ func cancelC3(p *probe) {
 		if s == nil {
 			return
 		}
-		// What comes right after the cancel may have been on its way by chance,
-		// once; not again after another time.
-		for _, wait := range []time.Duration{settleTime, 2*settleTime + 70*time.Millisecond} {
+		s.measure()
+		for _, wait := range waits {
 			c := p.o.Slow[0]
-			if linux && wait == settleTime {
-				s.resting.load = s.load()
-			}
 			r := p.running(s, c, wait)
 			if r == nil {
 				return
 			}
 			what := "while the handler works"
 			s.cancel(r)
-			p.stopped(s, nil, what)
+			p.stopped(s, r, nil, what)
 			if !p.fifth(s, what) {
 				return
 			}
-			if r.answer != nil && r.answer.first.Sub(r.cancelled) < 50*time.Millisecond && wait == settleTime {
+			if r.answer != nil && wait == waits[0] {
 				continue
 			}
 			p.late(s, r, what, false)
@@ -364,7 +436,8 @@ func cancelC4(p *probe) {
 			p.cannot("give -big a tool with results of 256 KiB or more", "%s has a result of %s: it fits into the pipe, and is written before a cancel can come", c, bytesOf(size_))
 			return
 		}
-		s.settle(20*time.Millisecond, time.Second)
+		s.settle(50 * time.Millisecond)
+		s.measure()
 		s.h.Pause()
 		r := s.call(c)
 		if err := s.takeBytes(begun); err != nil {
@@ -376,7 +449,11 @@ func cancelC4(p *probe) {
 		s.within(50*time.Millisecond, nil)
 		s.h.Resume()
 		p.fifth(s, what)
-		s.settle(linger, p.o.Deadline)
+		for end, n := time.Now().Add(p.o.Deadline), int64(-1); r.answer == nil && time.Now().Before(end) && n != s.tap.received(); s.pump() {
+			n = s.tap.received()
+			s.within(linger, nil)
+		}
+		p.rests(s, what)
 		switch _, half := s.tap.partial(); {
 		case r.answer != nil:
 			p.late(s, r, what, false)
@@ -397,7 +474,7 @@ func (s *session) takeBytes(n int64) error {
 }
 
 // cancelSilent cancels a call and waits for what comes of it all the same, for
-// the whole of the deadline; and cancels what is not there.
+// the whole of Options.Linger; and cancels what is not there.
 func cancelSilent(p *probe) {
 	if !p.needSlow() {
 		return
@@ -413,14 +490,20 @@ func cancelSilent(p *probe) {
 		if s == nil {
 			return
 		}
-		r := p.running(s, p.o.Slow[0], settleTime)
-		if r == nil {
-			return
-		}
-		s.cancel(r)
-		done := s.probe()
-		if p.failed(s.answered(done), "%s: a small request after the cancel", era) {
-			return
+		// As in C3, what is answered all the same is tried again.
+		var r, done *request
+		for _, wait := range waits {
+			if r = p.running(s, p.o.Slow[0], wait); r == nil {
+				return
+			}
+			s.cancel(r)
+			done = s.probe()
+			if p.failed(s.answered(done), "%s: a small request after the cancel", era) {
+				return
+			}
+			if s.until(linger, func() bool { return r.answer != nil }) != nil {
+				break
+			}
 		}
 		w := watched{s, r, len(s.orphans)}
 		s.mayGuess = true
@@ -431,7 +514,7 @@ func cancelSilent(p *probe) {
 	}
 	for _, w := range all {
 		s, era := w.session, w.proto
-		err := s.until(time.Until(w.r.cancelled.Add(p.o.Deadline)), func() bool { return w.r.answer != nil })
+		err := s.until(time.Until(w.r.cancelled.Add(p.o.Linger)), func() bool { return w.r.answer != nil })
 		var ended *endedError
 		if errors.As(err, &ended) {
 			p.fault("%s: after cancels of what is not there: %v", era, err)
@@ -446,7 +529,7 @@ func cancelSilent(p *probe) {
 			p.warn("%s: a cancel of a request that is not there was answered: %s", era, clip(s.orphans[w.orphans].raw))
 		}
 		if len(p.found) == n {
-			p.ok("%s: nothing came for it in %v", era, p.o.Deadline)
+			p.ok("%s: nothing came for it in %v", era, p.o.Linger)
 		}
 		p.failed(s.second(), "%s: after it", era)
 	}

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/go-json-experiment/json"
@@ -14,7 +15,12 @@ import (
 // eraLegacy looks at the handshake of the legacy era.
 func eraLegacy(p *probe) {
 	if p.legacy == "" {
-		p.warn("initialize is refused: hosts of 2025-11-25 and before cannot use this server")
+		var silent *silentError
+		if errors.As(p.noLegacy, &silent) {
+			p.fault("%v: hosts of 2025-11-25 and before wait for an answer, if only an error", p.noLegacy)
+			return
+		}
+		p.warn("initialize is refused (%v): hosts of 2025-11-25 and before cannot use this server", p.noLegacy)
 		return
 	}
 	known := []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}

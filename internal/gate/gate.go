@@ -37,6 +37,7 @@ const (
 	DefaultLimit    = 4 << 20
 	DefaultDeadline = 5 * time.Second
 	DefaultIdle     = 10 * time.Second
+	DefaultOversize = 64 << 20
 	DefaultParallel = 4
 	DefaultPatience = 30 * time.Second
 )
@@ -78,9 +79,9 @@ type Options struct {
 	// writes to stderr. Of several, each check takes the first that does for
 	// it. Nil means that what needs one is not tried.
 	Call, Slow, Big, Noisy []Call
-	// Stopped is what the server writes to stderr when a cancelled Slow call
-	// has ended. Empty means that it says nothing, and that the end is looked
-	// for in its processes.
+	// Stopped is what the server writes to stderr each time when a cancelled
+	// call of the first Slow has ended. Empty means that it says nothing, and
+	// that the end is looked for in its processes.
 	Stopped string
 
 	// Limit is the frame limit to try, in bytes of a frame without its LF.
@@ -91,6 +92,12 @@ type Options struct {
 	Deadline time.Duration
 	// Idle is how long the idle server is watched. Zero means DefaultIdle.
 	Idle time.Duration
+	// Linger is how long is waited for what must not come for a call that was
+	// cancelled. Zero means Deadline.
+	Linger time.Duration
+	// Oversize is the size in bytes of a line that no server needs to take.
+	// Zero means DefaultOversize.
+	Oversize int
 	// Patience is how long the opening of a session may take. Zero means
 	// DefaultPatience.
 	Patience time.Duration
@@ -132,13 +139,17 @@ type run struct {
 	answers   atomic.Int64
 	progressN atomic.Int64
 
-	legacy string         // what initialize came to, "" when it came to nothing
-	modern bool           // server/discover was answered
-	server string         // name and version
-	list   jsontext.Value // the result of tools/list, pages joined
+	legacy   string         // what initialize came to, "" when it came to nothing
+	noLegacy error          // why it came to nothing
+	modern   bool           // server/discover was answered
+	server   string         // name and version
+	list     jsontext.Value // the result of tools/list, pages joined
 
 	firstSession *session      // of the opening
 	opened       time.Duration // how long the first opening took
+
+	looking sync.Mutex // held while a slow call that runs a child is looked for
+	forker  int        // guarded by looking: index in Slow of one that does, and one more; 0 before
 
 	mu     sync.Mutex // guards all below
 	live   map[*session]bool
@@ -181,6 +192,8 @@ func (o Options) withDefaults() Options {
 	o.Limit = cmp.Or(max(o.Limit, 0), DefaultLimit)
 	o.Deadline = cmp.Or(max(o.Deadline, 0), DefaultDeadline)
 	o.Idle = cmp.Or(max(o.Idle, 0), DefaultIdle)
+	o.Linger = cmp.Or(max(o.Linger, 0), o.Deadline)
+	o.Oversize = cmp.Or(max(o.Oversize, 0), DefaultOversize)
 	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
 	o.Parallel = cmp.Or(max(o.Parallel, 0), DefaultParallel)
 	o.Version = cmp.Or(o.Version, "0")

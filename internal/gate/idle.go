@@ -29,7 +29,7 @@ func idle(p *probe) {
 		return
 	}
 	// What the opening has set going may end first.
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(min(3*time.Second, p.o.Idle)); time.Now().Before(end); {
 		before, _ := s.tree.usage()
 		s.within(500*time.Millisecond, nil)
 		if after, _ := s.tree.usage(); after == before || p.over() {

@@ -132,13 +132,14 @@ func blankIn(p *probe) {
 		return
 	}
 	before := len(s.orphans)
+	s.mayGuess = true
 	s.send([]byte("\n"))
 	s.send([]byte("\r\n"))
 	s.send([]byte("  \t\n"))
 	if p.failed(s.second(), "after empty lines") {
 		return
 	}
-	s.settle(20*time.Millisecond, p.o.Deadline)
+	s.settle(20 * time.Millisecond)
 	if n := len(s.orphans) - before; n > 0 {
 		p.warn("3 empty lines were answered with %s: %s", count(n, "error"), clip(s.orphans[before].raw))
 		return
@@ -290,12 +291,14 @@ func badLines(p *probe, lines []bad) {
 			}
 			continue
 		}
-		s.settle(20*time.Millisecond, p.o.Deadline)
+		s.settle(20 * time.Millisecond)
 		switch answers := s.orphans[before:]; {
 		case len(answers) == 0:
 			silent = append(silent, clip(b.line))
 		case len(answers) > 1:
 			p.warn("the line %s was answered %d times", clip(b.line), len(answers))
+		case answers[0].err == nil && idKey(answers[0].id) != "" && hasID([]byte(b.line), answers[0].id):
+			p.warn("the line %s was answered as if it were whole: %s", clip(b.line), clip(answers[0].raw))
 		case answers[0].err == nil:
 			p.fault("the line %s was answered with a result: %s", clip(b.line), clip(answers[0].raw))
 		default:
@@ -316,9 +319,6 @@ func badLines(p *probe, lines []bad) {
 	p.ok("%d lines, a request after each", len(lines))
 }
 
-// oversized is the size of the line that oversizedIn sends.
-const oversized = 64 << 20
-
 // oversizedIn sends a request that no server needs to take.
 func oversizedIn(p *probe) {
 	s := p.open("", p.usual())
@@ -326,9 +326,10 @@ func oversizedIn(p *probe) {
 		return
 	}
 	s.mayGuess = true
+	oversized := int64(p.o.Oversize)
 	_, before := s.tree.usage()
 	r, b := s.build(nil, s.probeMethod(), map[string]any{"padding": ""}, false)
-	b = bytes.Replace(b, []byte(`"padding":"`), append([]byte(`"padding":"`), bytes.Repeat([]byte("x"), oversized)...), 1)
+	b = bytes.Replace(b, []byte(`"padding":"`), append([]byte(`"padding":"`), bytes.Repeat([]byte("x"), p.o.Oversize)...), 1)
 	peak := before
 	watching := make(chan struct{})
 	watched := make(chan struct{})
@@ -382,7 +383,7 @@ func oversizedIn(p *probe) {
 	}
 	if linux {
 		grown := peak - before
-		if grown > oversized {
+		if grown > max(oversized, DefaultOversize) {
 			p.warn("its memory grew by %s over a line of %s", size(grown), size(oversized))
 		} else {
 			p.note("its memory grew by %s", size(max(0, grown)))
@@ -431,6 +432,7 @@ func unknownMethod(p *probe) {
 			p.ok("in %s, -32601: %s", era, clip(text))
 		}
 		before := len(s.orphans)
+		s.mayGuess = true
 		s.send(frame(nil, "notifications/weir-no-such-notification", nil))
 		if p.failed(s.second(), "in %s, after an unknown notification", era) {
 			continue

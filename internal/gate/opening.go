@@ -24,6 +24,7 @@ func opening(p *probe) {
 	took := time.Since(began)
 	p.opened = took
 	legacyErr := err
+	p.noLegacy = err
 	if err == nil {
 		p.legacy = s.proto
 		p.server = serverName(answer, "serverInfo")
@@ -57,6 +58,10 @@ func opening(p *probe) {
 	if p.legacy == "" {
 		if !p.modern {
 			p.fault("no session could be opened: %v; and server/discover: %v", legacyErr, modernErr)
+			return
+		}
+		if late := s.order[0].answer; modern == s && late != nil && late.err == nil {
+			p.fault("initialize was answered only after %v: hosts wait less; if it has reason to, give -patience", round(late.last.Sub(s.order[0].sent)))
 			return
 		}
 		s = modern
@@ -142,7 +147,7 @@ func (p *probe) converse(s *session) {
 	if p.failed(s.answered(s.probe()), "a small request after tools/list") {
 		return
 	}
-	s.settle(50*time.Millisecond, p.o.Deadline)
+	s.settle(50 * time.Millisecond)
 	s.answered(s.request("weir/no-such-method", map[string]any{})) // that is a check of its own
 	for _, c := range p.o.Call {
 		r := s.call(c)
@@ -154,10 +159,10 @@ func (p *probe) converse(s *session) {
 		} else if readResult(r.answer).IsError {
 			p.warn("%s was answered with an error result: %s", c, clip(readResult(r.answer).Text()))
 		}
-		s.settle(50*time.Millisecond, p.o.Deadline)
+		s.settle(50 * time.Millisecond)
 	}
 	p.failed(s.answered(s.probe()), "the last small request")
-	s.settle(50*time.Millisecond, p.o.Deadline)
+	s.settle(50 * time.Millisecond)
 }
 
 // readResult reads the result of a call; an empty one when it has none.

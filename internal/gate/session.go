@@ -39,7 +39,7 @@ type session struct {
 	orphans  []*message // errors without an id
 	notices  []*message // notifications
 	spoke    bool       // a message has come
-	mayGuess bool       // something was sent from which an id may be read that we did not mean
+	mayGuess bool       // something was sent that cannot be read, or from which an id may be read that we did not mean
 	carry    []*line    // lines of an object that is not complete
 	lastMsg  time.Time
 	began    time.Time
@@ -55,7 +55,10 @@ type request struct {
 	cancelled time.Time // zero when it was not
 	answer    *message  // nil until it is answered
 	progress  []*message
-	strays    int // lines that were no messages while it was open
+	strays    int      // lines that were no messages while it was open
+	after     *request // of a cancelled one: the first that was sent right after the cancel, nil for none
+	slow      int      // of a slow call: its index in Options.Slow
+	said      int      // how often Options.Stopped had been said when it was cancelled
 }
 
 // errEnded is why no answer will come; its text says how the server ended.
@@ -217,6 +220,11 @@ func frame(id jsontext.Value, method string, params any) []byte {
 // expect takes note of a request that is about to be sent.
 func (s *session) expect(id jsontext.Value, method string) *request {
 	r := &request{id: id, method: method, sent: time.Now()}
+	for _, c := range s.order {
+		if c.after == nil && !c.cancelled.IsZero() && r.sent.Sub(c.cancelled) < raced {
+			c.after = r
+		}
+	}
 	s.open[idKey(id)] = r
 	s.order = append(s.order, r)
 	return r
@@ -266,6 +274,10 @@ func (s *session) cancelFrame(id jsontext.Value) []byte {
 // cancel cancels r.
 func (s *session) cancel(r *request) {
 	s.pump()
+	if s.g.o.Stopped != "" {
+		text, _ := s.h.Stderr()
+		r.said = strings.Count(text, s.g.o.Stopped)
+	}
 	r.cancelled = time.Now()
 	s.send(s.cancelFrame(r.id))
 }

@@ -72,13 +72,27 @@ func (s *session) see(l *line) {
 // the request whose id stands in one of them.
 func (s *session) giant(l *line) {
 	for _, r := range s.order {
-		id := append([]byte(`"id":`), r.id...)
-		if r.answer == nil && (bytes.Contains(l.data, id) || bytes.Contains(l.end, id)) {
+		if r.answer == nil && (hasID(l.data, r.id) || hasID(l.end, r.id)) {
 			r.answer = &message{first: l.first, last: l.last, size: l.size, id: r.id, result: jsontext.Value("{}")}
 			return
 		}
 	}
 	s.note("messages", Warning, "giant", "a line of %s %s was not looked at: no host takes it", bytesOf(l.size), where(l))
+}
+
+// hasID reports whether the member id stands in a part of a line, with this
+// value and no longer one.
+func hasID(part []byte, id jsontext.Value) bool {
+	for {
+		i := bytes.Index(part, []byte(`"id":`))
+		if i < 0 {
+			return false
+		}
+		part = part[i+len(`"id":`):]
+		if rest, ok := bytes.CutPrefix(bytes.TrimLeft(part, " \t"), id); ok && len(rest) > 0 && bytes.IndexByte([]byte(",} \t\r"), rest[0]) >= 0 {
+			return true
+		}
+	}
 }
 
 // parse finds the messages on a line.
@@ -242,8 +256,11 @@ func (s *session) response(m *message) {
 	key := idKey(m.id)
 	if key == "" {
 		s.orphans = append(s.orphans, m)
-		if m.result != nil && m.id != nil {
+		switch {
+		case m.result != nil && m.id != nil:
 			s.note("ids", Fault, "noid", "a result came with the id %s: %s", clip(m.id), clip(m.raw))
+		case m.err != nil && !s.mayGuess:
+			s.note("ids", Warning, "unasked", "an error without an id came, although every line that was sent could be read: %s", clip(m.raw))
 		}
 		return
 	}
@@ -326,9 +343,10 @@ func invalidAt(b []byte) int {
 
 func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
 
-// settle waits until nothing has come for a moment.
-func (s *session) settle(quiet, most time.Duration) {
-	end := time.Now().Add(most)
+// settle waits until nothing has come for a moment, but not for ever: some
+// servers are never silent.
+func (s *session) settle(quiet time.Duration) {
+	end := time.Now().Add(20 * quiet)
 	for time.Now().Before(end) && s.g.ctx.Err() == nil {
 		wake := s.tap.wait()
 		s.pump()

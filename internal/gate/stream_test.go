@@ -80,7 +80,7 @@ func TestStream(t *testing.T) {
 		{"lone surrogate", `{"jsonrpc":"2.0","id":1,"result":{"x":"\ud800"}}` + "\n", "messages/text×1", true},
 		{"text id", `{"jsonrpc":"2.0","id":"1","result":{}}` + "\n", "ids/changed×1", true},
 		{"float id", `{"jsonrpc":"2.0","id":1.0,"result":{}}` + "\n", "ids/changed×1", true},
-		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}` + "\n", "", false},
+		{"null id", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}` + "\n", "ids/unasked×1", false},
 		{"unknown id", `{"jsonrpc":"2.0","id":7,"result":{}}` + "\n", "ids/unknown×1", false},
 		{"twice", answer + "\n" + answer + "\n", "ids/twice×1", true},
 		{"progress", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}` + "\n" + answer + "\n", "order/early×1", true},
@@ -105,11 +105,15 @@ func TestStream(t *testing.T) {
 // that it answers its request all the same.
 func TestGiant(t *testing.T) {
 	for _, stream := range []string{
-		`{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 100_000) + "\"}}\n",
-		`{"result":{"x":"` + strings.Repeat("x", 100_000) + "\"},\"jsonrpc\":\"2.0\",\"id\":1}\n",
+		`{"jsonrpc":"2.0","id":12,"result":{"x":"` + strings.Repeat("x", 100_000) + "\"}}\n",
+		`{"jsonrpc":"2.0","id": 12 ,"result":{"x":"` + strings.Repeat("x", 100_000) + "\"}}\n",
+		`{"result":{"x":"` + strings.Repeat("x", 100_000) + "\"},\"jsonrpc\":\"2.0\",\"id\":12}\n",
 	} {
-		g, s := readBounded([]byte(stream), 1000, 50_000, "1")
-		r := s.order[0]
+		g, s := readBounded([]byte(stream), 1000, 50_000, "1", "12")
+		r := s.order[1]
+		if s.order[0].answer != nil {
+			t.Error("a request whose id is the beginning of another was answered")
+		}
 		if r.answer == nil || r.answer.size != int64(len(stream)-1) || len(g.notes.kinds()) > 0 {
 			t.Errorf("answer %v, noticed %q", r.answer, g.notes.kinds())
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,6 +22,15 @@ type tree struct {
 	mark  string
 
 	before map[int]bool // ids of the processes that were there before the root
+
+	mu    sync.Mutex        // guards known
+	known map[identity]bool // whether a process bears the mark, which it does for life
+}
+
+// identity tells a process from a later one with the same id.
+type identity struct {
+	pid   int
+	start uint64
 }
 
 // process is one of them, at one moment.
@@ -82,11 +92,29 @@ func (t *tree) all() []process {
 	mark := markName + "=" + t.mark + "\x00"
 	out := list[:0]
 	for _, p := range list {
-		if ours[p.pid] || p.start >= t.since && marked(p.pid, mark) {
+		if ours[p.pid] || p.start >= t.since && t.bears(p, mark) {
 			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// bears reports whether p bears the mark.
+func (t *tree) bears(p process, mark string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	id := identity{p.pid, p.start}
+	if is, ok := t.known[id]; ok {
+		return is
+	}
+	is, ok := marked(p.pid, mark)
+	if ok {
+		if t.known == nil {
+			t.known = make(map[identity]bool)
+		}
+		t.known[id] = is
+	}
+	return is
 }
 
 // children are the processes of the tree that run, without the server itself.

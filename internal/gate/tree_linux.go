@@ -5,6 +5,8 @@ package gate
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -33,10 +35,11 @@ func pids() (list []int) {
 }
 
 // marked reports whether the environment that a process was started with has
-// the mark. Processes of others cannot be read, and are not ours.
-func marked(pid int, mark string) bool {
+// the mark. Processes of others cannot be read, and are not ours. known is
+// false for one of which nothing is known yet: it is just about to begin.
+func marked(pid int, mark string) (is, known bool) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(env, []byte(mark))
+	return err == nil && bytes.Contains(env, []byte(mark)), len(env) > 0 || errors.Is(err, fs.ErrPermission)
 }
 
 // stat reads one process. A line of stat is: pid (name) state ppid …, and the

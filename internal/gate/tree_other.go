@@ -11,7 +11,7 @@ func pids() []int { return nil }
 
 func stat(int) (process, bool) { return process{}, false }
 
-func marked(int, string) bool { return false }
+func marked(int, string) (is, known bool) { return false, false }
 
 // kill leaves the tree to the host, which ends the group of the server (its
 // job on Windows).

@@ -36,13 +36,13 @@ var faults = make(map[string]bool)
 var known = strings.Fields(`
 	mute banner babble chatty-call chatty
 	gbk bom-out crlf two-on-a-line pretty torn blank-out no-version no-code twice-named modern-request
-	text-id twice late-progress shrinking-progress
+	text-id twice answers-notes late-progress shrinking-progress
 	small-ids rounded-ids no-cr blank-exit bom-exit bom-deaf one-read first-line
-	json-exit json-silent request-exit request-answered scanner hoarder lost-method wrong-code
+	json-exit json-silent json-salvaged request-exit request-answered scanner hoarder lost-method wrong-code
 	echo-version no-legacy discover-exit no-modern any-version
 	eof-drops stays eof-status log-blocks flood-lost busy leaky
 	bad-schema poor-schema tears-large dies-large unbounded cuts-silently cuts-blocks large-error
-	serial serial-write late-error late-result late-step orphan spins-on stops-frame deaf-cancel cancel-exit
+	serial serial-write late-error late-result late-step orphan spins-on spins-writing stops-frame deaf-cancel cancel-exit races soon-step quiet-child legacy-silent slow-start
 	all`)
 
 const limit = 4 << 20 // bytes of a frame
@@ -82,6 +82,7 @@ type server struct {
 	written sync.WaitGroup
 	log     chan []byte
 	garbage [][]byte
+	raced   bool // with races: a cancelled call was answered as if it had just been done
 }
 
 type outgoing struct {
@@ -129,10 +130,7 @@ func main() {
 		}()
 	}
 	if faults["busy"] {
-		go func() {
-			for {
-			}
-		}()
+		go spin(func() bool { return false })
 	}
 	if faults["leaky"] {
 		go func() {
@@ -145,6 +143,9 @@ func main() {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}()
+	}
+	if faults["slow-start"] {
+		time.Sleep(time.Second)
 	}
 	s.read()
 	if faults["stays"] {
@@ -267,6 +268,8 @@ func (s *server) line(line []byte) {
 		switch {
 		case faults["json-exit"]:
 			os.Exit(1)
+		case faults["json-salvaged"] && bytes.HasSuffix(line, []byte("},")):
+			s.line(line[:len(line)-1])
 		case !faults["json-silent"]:
 			s.fail("null", -32700, "not JSON")
 		}
@@ -303,6 +306,9 @@ func (s *server) line(line []byte) {
 		if *e.Method == "notifications/cancelled" && !faults["deaf-cancel"] {
 			s.cancel(string(p.RequestID))
 		}
+		if faults["answers-notes"] {
+			s.fail("null", -32600, "no id")
+		}
 		return
 	}
 	modern := p.Meta.Version != "" || *e.Method == "server/discover"
@@ -316,7 +322,7 @@ func (s *server) line(line []byte) {
 
 func (s *server) request(id, method string, p params, modern bool) {
 	switch {
-	case faults["mute"]:
+	case faults["mute"], faults["legacy-silent"] && method == "initialize":
 		return
 	case faults["discover-exit"] && method == "server/discover":
 		os.Exit(1)
@@ -378,6 +384,20 @@ func (s *server) request(id, method string, p params, modern bool) {
 	}
 }
 
+// spin uses the CPU until done: enough to be seen, and not a whole core, since
+// the other tests need some too.
+func spin(done func() bool) {
+	for n := 0; !done(); {
+		for range 5_000_000 {
+			n++
+		}
+		if n < 0 {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // say writes to stderr unless that would block.
 func (s *server) say(b []byte) {
 	select {
@@ -390,10 +410,16 @@ func (s *server) cancel(id string) {
 	if faults["text-id"] && id != "" && id[0] != '"' {
 		id = `"` + id + `"`
 	}
+	if faults["soon-step"] { // before the cancel can be heeded
+		s.step(json.RawMessage(id), 1)
+	}
 	s.mu.Lock()
 	cancel := s.calls[id]
 	for _, o := range s.queue {
 		o.stop = o.stop || o.id == id
+		if o.id == id && faults["spins-writing"] {
+			go spin(func() bool { return false })
+		}
 	}
 	s.mu.Unlock()
 	switch {

@@ -55,9 +55,13 @@ func (s *server) call(id string, p params, modern bool, complete func(object) ob
 		gone := ctx.Err() != nil
 		s.mu.Lock()
 		delete(s.calls, id)
+		races := gone && faults["races"] && !s.raced
+		s.raced = s.raced || races
 		s.mu.Unlock()
 		cancel()
 		switch {
+		case races:
+			s.answer(id, complete(res))
 		case gone && faults["late-error"]:
 			s.fail(id, -32603, "cancelled")
 		case gone && !faults["late-result"]:
@@ -66,7 +70,7 @@ func (s *server) call(id string, p params, modern bool, complete func(object) ob
 		default:
 			s.answer(id, complete(res))
 			if faults["late-progress"] && p.Meta.Token != nil && p.Name != "big" {
-				s.step(p, 100)
+				s.step(p.Meta.Token, 100)
 			}
 		}
 	}
@@ -77,9 +81,9 @@ func (s *server) call(id string, p params, modern bool, complete func(object) ob
 	go run()
 }
 
-func (s *server) step(p params, n int) {
-	if p.Meta.Token != nil {
-		b, _ := json.Marshal(object{"progressToken": p.Meta.Token, "progress": n})
+func (s *server) step(token json.RawMessage, n int) {
+	if token != nil {
+		b, _ := json.Marshal(object{"progressToken": token, "progress": n})
 		s.raw([]byte(`{"jsonrpc":"2.0","method":"notifications/progress","params":` + string(b) + "}\n"))
 	}
 }
@@ -113,26 +117,21 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 				defer cmd.Process.Kill()
 			}
 		}
-		for p.Name == "spin" && ctx.Err() == nil {
-			select {
-			case <-until.C:
-				return text("done")
-			default:
-			}
-		}
-		if p.Name == "spin" && faults["spins-on"] {
-			for {
-				_ = ctx.Err()
-			}
+		if p.Name == "spin" {
+			end := time.Now().Add(time.Duration(a.Ms) * time.Millisecond)
+			spin(func() bool { return time.Now().After(end) || ctx.Err() != nil && !faults["spins-on"] })
 		}
 		select {
 		case <-until.C:
 		case <-done:
 		}
 		if ctx.Err() != nil {
-			s.say([]byte("slow stopped\n"))
+			if p.Name != "child" || !faults["quiet-child"] {
+				s.say([]byte("slow stopped\n"))
+			}
 			if faults["late-step"] {
-				s.step(p, 1)
+				time.Sleep(200 * time.Millisecond)
+				s.step(p.Meta.Token, 1)
 			}
 		}
 		return text("done")
@@ -181,7 +180,7 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 			if faults["shrinking-progress"] {
 				i = a.N - i
 			}
-			s.step(p, i+1)
+			s.step(p.Meta.Token, i+1)
 		}
 		return text("reported")
 	}
