@@ -43,6 +43,9 @@ func main() {
 	switch {
 	case err == nil:
 	case errors.Is(err, flag.ErrHelp):
+	case errors.As(err, new(*stdiolab.UsageError)):
+		fmt.Fprintln(os.Stderr, "lab:", err)
+		os.Exit(2)
 	case errors.Is(err, context.Canceled):
 		fmt.Fprintln(os.Stderr, "lab: interrupted")
 		os.Exit(130)
@@ -55,7 +58,7 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		io.WriteString(stderr, usage)
-		return errors.New("which command?")
+		return stdiolab.Usage("which command?")
 	}
 	switch args[0] {
 	case "setup":
@@ -81,13 +84,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return nil
 	}
 	io.WriteString(stderr, usage)
-	return fmt.Errorf("no command %q", args[0])
+	return stdiolab.Usage("no command %q", args[0])
 }
 
 func runSetup(ctx context.Context, args []string, stderr io.Writer) error {
 	if len(args) > 0 {
 		io.WriteString(stderr, usage)
-		return fmt.Errorf("unexpected argument %q", args[0])
+		return stdiolab.Usage("unexpected argument %q", args[0])
 	}
 	w, err := peers.Open(ctx)
 	if err != nil {
@@ -99,7 +102,6 @@ func runSetup(ctx context.Context, args []string, stderr io.Writer) error {
 
 func runCompare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
-	fs.SetOutput(stderr)
 	quick := fs.Bool("quick", false, "one round, short loads: to see that it works, not to quote")
 	only := fs.String("only", "", "measure only these rows, comma-separated")
 	who := fs.String("peers", "", "measure only these servers, comma-separated; one that is missing is an error then")
@@ -121,14 +123,14 @@ Nothing passes or fails by time.
 			fmt.Fprintf(stderr, "  %-10s %s\n", p.Name, p.Title)
 		}
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := stdiolab.ParseFlags(fs, args, stderr); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		return stdiolab.Usage("unexpected argument %q", fs.Arg(0))
 	}
 	if *rounds < 0 {
-		return fmt.Errorf("-rounds %d: not a number of rounds", *rounds)
+		return stdiolab.Usage("-rounds %d: not a number of rounds", *rounds)
 	}
 	return compare.Run(ctx, compare.Options{
 		Quick: *quick, Only: list(*only), Peers: list(*who), Rounds: *rounds, JSON: *file,
@@ -138,35 +140,33 @@ Nothing passes or fails by time.
 
 func runHosts(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("hosts", flag.ContinueOnError)
-	fs.SetOutput(stderr)
 	only := fs.String("only", "", "run only these hosts, comma-separated; one that is not installed is an error then\n("+strings.Join(hosts.Names(), ", ")+")")
 	fs.Usage = func() {
 		fmt.Fprint(stderr, "hosts builds Weir's examples and drives them with hosts that were written by others: list, call, page to the end,\ncancel, big results, Chinese text. It prints a line a check, and fails when one fails.\n\n")
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := stdiolab.ParseFlags(fs, args, stderr); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		return stdiolab.Usage("unexpected argument %q", fs.Arg(0))
 	}
 	return hosts.Run(ctx, hosts.Options{Only: list(*only), Out: stdout})
 }
 
 func runGate(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := flag.NewFlagSet("gate", flag.ContinueOnError)
-	fs.SetOutput(stderr)
 	only := fs.String("only", "", "run on these servers, comma-separated; one that is not installed is an error then\n("+strings.Join(gate.Names(), ", ")+")")
 	write := fs.Bool("write", false, "keep what was found in gate/findings.md, after a look at each fault")
 	fs.Usage = func() {
 		fmt.Fprint(stderr, "gate runs Weir's release gate on servers that others wrote, prints what it found, and fails when there is a fault that\ngate/findings.md does not have: a finding that is not true there is a fault of the gate.\n\n")
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := stdiolab.ParseFlags(fs, args, stderr); err != nil {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		return stdiolab.Usage("unexpected argument %q", fs.Arg(0))
 	}
 	return gate.Run(ctx, gate.Options{Only: list(*only), Write: *write, Out: stdout})
 }

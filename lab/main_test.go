@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weir-mcp/weir/lab/stdiolab"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -32,9 +34,13 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"run", "more"}, `unexpected argument "more"`, ""},
 		{[]string{"run", "-only", "e9"}, "there are e1, e1b", ""},
 		{[]string{"run", "--rounds", "0"}, "-rounds 0", ""},
-		{[]string{"run", "-nonesuch"}, "flag provided but not defined", "E1B"},
+		{[]string{"run", "-only="}, "which groups?", ""},
+		{[]string{"run", "-nonesuch"}, "flag provided but not defined: -nonesuch (run -h)", ""},
+		{[]string{"server", "-threads=x"}, "invalid value", ""},
+		{[]string{"server", "push"}, `unexpected argument "push"`, ""},
 		{[]string{"verify"}, "which FILE?", ""},
 		{[]string{"verify", "stdiolab/testdata/good.csv"}, "", "4 tearing"},
+		{[]string{"verify", "nonesuch.csv"}, "no such file", ""},
 		{[]string{"verify", "a", "b"}, `unexpected argument "b"`, ""},
 		{[]string{"report", "main.go"}, "not the header", ""},
 		{[]string{"report", "nonesuch.csv"}, "no such file", ""},
@@ -46,6 +52,13 @@ func TestCommandLine(t *testing.T) {
 		}
 		if !strings.Contains(out.String(), tt.out) {
 			t.Errorf("%q printed %q, without %q", tt.args, out.String(), tt.out)
+		}
+		own := len(tt.args) == 0 || tt.args[len(tt.args)-1] != "nonesuch" // the other packages have errors of their own
+		if own && err != nil && !errors.As(err, new(*stdiolab.UsageError)) {
+			t.Errorf("%q: %T, and the exit status would not say that the command line is at fault", tt.args, err)
+		}
+		if strings.HasPrefix(tt.err, "flag provided") && strings.Contains(out.String(), "flag provided") {
+			t.Errorf("%q: said twice: %q", tt.args, out.String())
 		}
 	}
 }

@@ -218,8 +218,13 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 		o.Theme, o.Title, o.Legend, o.Padding, o.ValueFormatter = colors, title, legend, padding, format
 		o.XAxis.Labels, o.XAxis.Title, o.XAxis.LabelFontStyle, o.XAxis.TitleFontStyle = c.labels, c.x, style, style
 		o.XAxis.LabelCount = len(c.labels)
-		if narrow && len(c.labels) > 6 {
-			o.XAxis.LabelCount = 4
+		if narrow && len(c.labels) > 6 { // every third: the chart library's own choice lets the last two run into each other
+			o.XAxis.Labels = slices.Clone(c.labels)
+			for i := range o.XAxis.Labels {
+				if (len(c.labels)-1-i)%3 != 0 {
+					o.XAxis.Labels[i] = ""
+				}
+			}
 		}
 		o.YAxis = []charts.YAxisOption{{Min: zero, Max: most, LabelCount: marks, LabelFontStyle: style, ValueFormatter: format}}
 		if err := p.LineChart(o); err != nil {
@@ -230,9 +235,15 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 	o := charts.NewBarChartOptionWithData(values)
 	o.Theme, o.Title, o.Legend, o.Padding, o.ValueFormatter = colors, title, legend, padding, format
 	o.CategoryAxis.Labels, o.CategoryAxis.Title, o.CategoryAxis.LabelFontStyle, o.CategoryAxis.TitleFontStyle = c.labels, c.x, style, style
-	o.Horizontal = len(c.labels) > 7 || narrow && longest(c.labels) > 8
+	o.Horizontal = len(c.labels) > 7 || narrow && (len(c.labels) > 5 || longest(c.labels) > 8)
+	if o.Horizontal { // the width of a label is reckoned in another font than a reader's: without room it would run into its bar
+		o.CategoryAxis.Labels = slices.Clone(c.labels)
+		for i := range o.CategoryAxis.Labels {
+			o.CategoryAxis.Labels[i] += "\u00a0\u00a0"
+		}
+	}
 	if o.Horizontal && narrow { // wide labels leave little room
-		if marks = 3; most == nil {
+		if marks = 3; most == nil || longest(c.labels) > 20 {
 			marks = 2
 		}
 	}

@@ -17,5 +17,5 @@ func ExampleConclusions() {
 	}
 	// Output:
 	// A plain println sends frames that are not UTF-8 and end in CRLF. Not measured: this run has no such rows
-	// A switch can do nothing without a word: -Dstdout.encoding on JDK 17. Not measured: no JDK here
+	// A switch can do nothing without a word: -Dstdout.encoding on JDK 17. Not measured: this run has no such rows
 }

@@ -41,7 +41,7 @@ th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line
 </head>
 <body>
 <h1>Frames over pipes</h1>
-<p class="soft">{{.Machine}}. {{.Env}}</p>
+<p class="soft">{{.Machine}}. {{.Env}}{{with .Total}}. {{.}}{{end}}</p>
 <p>Groupings are what this page stands by: this way to write a frame damages some, that one never does. Percentages and times are shown, and move from run to run.</p>
 <ol class="conclusions">
 {{- range .Conclusions}}
@@ -50,6 +50,9 @@ th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line
 </ol>
 {{- range .Groups}}
 <h2 id="{{.Name}}">{{.Name}}: {{.What}}</h2>
+{{- with .Total}}
+<p class="soft">{{.}}</p>
+{{- end}}
 {{- with .Charts}}
 <div class="charts">
 {{- range .}}

@@ -32,8 +32,7 @@ type pageGroup struct {
 	Skipped    []string
 	Columns    []string
 	Rows       [][]string
-	Frames     int
-	MB         float64
+	Total      string
 }
 
 // HTML writes the page of a run.
@@ -42,9 +41,8 @@ func HTML(w io.Writer, t stdiolab.Table) error {
 		Machine, Env string
 		Conclusions  []conclusion
 		Groups       []pageGroup
-		Frames       int
-		MB           float64
-	}{Machine: machine(t), Env: environment(t), Conclusions: conclusions(t)}
+		Total        string
+	}{Machine: machine(t), Env: environment(t), Conclusions: conclusions(t), Total: total(t)}
 	drawn := map[string][]pageChart{}
 	for _, c := range pictures(t) {
 		p := pageChart{ID: c.id, Group: c.group, Title: c.title, X: c.x, Y: c.y}
@@ -63,6 +61,9 @@ func HTML(w io.Writer, t stdiolab.Table) error {
 			continue
 		}
 		p := pageGroup{Name: g[0], What: g[1], Charts: drawn[g[0]]}
+		if sent, ok := t.Total(g[0]); ok {
+			p.Total = fmt.Sprintf("%s frames, %.1f MB, %.1f s", comma(fmt.Sprint(sent.Frames)), float64(sent.Bytes)/1e6, sent.Seconds)
+		}
 		for _, c := range stdiolab.Columns[1:] {
 			for _, r := range rows {
 				if r[c] != "" {
@@ -72,8 +73,6 @@ func HTML(w io.Writer, t stdiolab.Table) error {
 			}
 		}
 		for _, r := range rows {
-			p.Frames += int(r.Num("framesSent"))
-			p.MB += r.Num("bytes") / 1e6
 			var fields []string
 			for _, c := range p.Columns {
 				fields = append(fields, r[c])
@@ -96,19 +95,6 @@ func Files(dir string, t stdiolab.Table) error {
 			return fmt.Errorf("chart %s: %w", c.id, err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, "lab-"+c.id+".svg"), append(b, '\n'), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Markdown writes the conclusions as a table, which docs/lab.md has.
-func Markdown(w io.Writer, t stdiolab.Table) error {
-	if _, err := fmt.Fprint(w, "| | the article | here | figure |\n| --- | --- | --- | --- |\n"); err != nil {
-		return err
-	}
-	for i, c := range conclusions(t) {
-		if _, err := fmt.Fprintf(w, "| %d | %s | %s | %s |\n", i+1, c.Text, c.Verdict, c.Figure); err != nil {
 			return err
 		}
 	}

@@ -112,22 +112,38 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestDocument: docs/lab.md has the conclusions of the run in docs, and every picture.
+// TestDocument: whatever docs/lab.md quotes of a run is what the run in docs gives, and it quotes everything, and every picture.
 func TestDocument(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "lab.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var table bytes.Buffer
-	if err := Markdown(&table, recorded(t)); err != nil {
+	made, err := Document(doc, recorded(t))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(doc, table.Bytes()) {
-		t.Errorf("docs/lab.md does not have this table (go run . report -md ../docs/lab.csv):\n%s", table.Bytes())
+	if !bytes.Equal(made, doc) {
+		t.Errorf("docs/lab.md is not what docs/lab.csv gives: go run . report -doc ../docs/lab.md ../docs/lab.csv")
+	}
+	for name, text := range parts {
+		if !bytes.Contains(doc, []byte("<!-- run: "+name+" -->")) {
+			t.Errorf("docs/lab.md does not quote %q", name)
+		}
+		if made := text(recorded(t)); made == "" || strings.Count(made, "\n") == 2 {
+			t.Errorf("%s of a run is empty: %q", name, made)
+		}
+		text(stdiolab.Table{}) // which must not panic
 	}
 	for _, c := range pictures(recorded(t)) {
 		if !bytes.Contains(doc, []byte("(lab-"+c.id+".svg)")) {
 			t.Errorf("docs/lab.md does not show lab-%s.svg", c.id)
 		}
+	}
+	if _, err := Document([]byte("<!-- run: nonesuch --><!-- end -->"), recorded(t)); err == nil {
+		t.Error("a part that there is not was made")
+	}
+	old := []byte("a <!-- run: article -->7<!-- end --> b")
+	if got, err := Document(old, recorded(t)); err != nil || string(got) != "a <!-- run: article -->220,900 frames<!-- end --> b" {
+		t.Errorf("%s, %v", got, err)
 	}
 }

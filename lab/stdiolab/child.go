@@ -55,44 +55,29 @@ func sent(n int) { fmt.Fprintf(os.Stderr, "%s%d\n", sentPrefix, n) }
 
 // push writes frames from several goroutines, then the end marker.
 func (c Config) push(ctx context.Context) error {
-	frames := c.Frames
 	own := c
-	var second *exec.Cmd
+	start := func() error { return nil }
+	if c.Wait {
+		start = func() error {
+			fmt.Fprintln(os.Stderr, readyWord)
+			_, err := bufio.NewReader(os.Stdin).ReadString('\n')
+			return err
+		}
+	}
+	var second *secondProcess
 	switch c.Writer {
 	case "weir":
 		if err := c.weirPush(ctx); err != nil {
 			return err
 		}
-		sent(frames)
+		sent(c.Frames)
 		return marker(c, "\n")
 	case "twoProcs":
-		// The second half comes from a child that inherits fd 1.
-		own.Writer, own.Frames = "oneLock", c.Frames/2
-		half := own
-		half.First, half.Frames, half.End = c.First+own.Frames, c.Frames-own.Frames, false
-		own.Threads = max(c.Threads/2, 1)
-		half.Threads = own.Threads
-		self, err := os.Executable()
-		if err != nil {
+		var err error
+		if second, err = c.halve(ctx, &own); err != nil {
 			return err
 		}
-		second = exec.CommandContext(ctx, self, append([]string{"server"}, half.Args()...)...)
-		second.Stdout = os.Stdout
-		said, err := second.StderrPipe()
-		if err != nil {
-			return err
-		}
-		if err := second.Start(); err != nil {
-			return err
-		}
-		// Both begin together: its report is the last thing it does before it writes.
-		report, err := bufio.NewReader(said).ReadString('\n')
-		if err != nil {
-			return errors.Join(fmt.Errorf("the second process: %w", err), second.Wait())
-		}
-		if _, err := parseReport(report); err != nil {
-			return errors.Join(err, second.Wait())
-		}
+		start = second.begin
 	}
 	w := newWriter(own.Writer)
 	s := shape{size: c.Size, cjk: c.CJK}
@@ -100,12 +85,11 @@ func (c Config) push(ctx context.Context) error {
 	var next atomic.Int64
 	errs := make([]error, own.Threads)
 	var wg sync.WaitGroup
-	if own.Frames == 0 {
-		own.Threads = 0
-	}
+	ready := make(chan struct{})
 	for i := range own.Threads {
 		wg.Go(func() {
 			buf := make([]byte, 0, c.Size+2)
+			<-ready
 			for {
 				n := int(next.Add(1)) - 1
 				if n >= own.Frames {
@@ -117,10 +101,15 @@ func (c Config) push(ctx context.Context) error {
 			}
 		})
 	}
+	err := start()
+	if err != nil {
+		next.Store(int64(own.Frames))
+	}
+	close(ready)
 	wg.Wait()
-	err := errors.Join(errs...)
+	err = errors.Join(append(errs, err)...)
 	if second != nil {
-		err = errors.Join(err, second.Wait())
+		err = errors.Join(err, second.end())
 	}
 	if err = errors.Join(err, w.end()); err != nil {
 		return err
@@ -128,8 +117,62 @@ func (c Config) push(ctx context.Context) error {
 	if !c.End {
 		return nil
 	}
-	sent(frames)
+	sent(c.Frames)
 	return marker(c, w.lineEnd())
+}
+
+// secondProcess is the child of a child: it inherits stdout, and writes one half of the frames.
+type secondProcess struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+}
+
+// halve starts the second process of twoProcs with one half of the frames, and leaves own the other. When it returns, the second
+// process has made its frames ready and waits for begin.
+func (c Config) halve(ctx context.Context, own *Config) (*secondProcess, error) {
+	own.Writer, own.Frames, own.Threads = "oneLock", c.Frames/2, max(c.Threads/2, 1)
+	half := *own
+	half.First, half.Frames, half.End, half.Wait = c.First+own.Frames, c.Frames-own.Frames, false, true
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	p := &secondProcess{cmd: exec.CommandContext(ctx, self, append([]string{"server"}, half.Args()...)...)}
+	p.cmd.Stdout = os.Stdout
+	said, err := p.cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	lines := bufio.NewReader(said)
+	report, err := lines.ReadString('\n')
+	if err == nil {
+		_, err = parseReport(report)
+	}
+	for word := ""; err == nil && word != readyWord+"\n"; {
+		word, err = lines.ReadString('\n')
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the second process: %w", err), p.end())
+	}
+	return p, nil
+}
+
+// begin lets the second process write.
+func (p *secondProcess) begin() error {
+	_, err := io.WriteString(p.in, "go\n")
+	return err
+}
+
+// end waits until the second process has written its half.
+func (p *secondProcess) end() error {
+	p.in.Close()
+	return p.cmd.Wait()
 }
 
 // marker writes the last line, whatever the strategy was.
@@ -249,7 +292,10 @@ func (c Config) reply() error {
 	if err := w.end(); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "%s%d\n", wrotePrefix, longest.Load()/1000)
+	if one, ok := w.(*oneLock); ok {
+		one.out.report()
+	}
+	fmt.Fprintf(os.Stderr, "%s%d\n", waitedPrefix, longest.Load()/1000)
 	sent(n)
 	return nil
 }

@@ -5,6 +5,7 @@ package stdiolab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -45,10 +46,11 @@ func textAnswer(text string) answer {
 }
 
 // foreignClient is a client library of others. run starts the server command, makes the calls one after the other, and returns
-// their answers; an error where the session did not begin or broke. A *missingError means that the client is not here.
+// their answers; an error where the session did not begin or broke. A *missingError means that the client is not here. What the
+// server says on stderr goes to said.
 type foreignClient struct {
 	name string
-	run  func(ctx context.Context, l *lab, server []string, calls []toolCall) ([]answer, error)
+	run  func(ctx context.Context, l *lab, server []string, calls []toolCall, said io.Writer) ([]answer, error)
 	// version is that of the library and " ", or "".
 	version func(l *lab) string
 }
@@ -71,11 +73,11 @@ var clients = []foreignClient{
 // clientPatience bounds the handshake and each call with a foreign client.
 const clientPatience = 10 * time.Second
 
-func runGoSDK(ctx context.Context, _ *lab, server []string, calls []toolCall) ([]answer, error) {
+func runGoSDK(ctx context.Context, _ *lab, server []string, calls []toolCall, said io.Writer) ([]answer, error) {
 	begin, cancel := context.WithTimeout(ctx, clientPatience)
 	defer cancel()
 	cmd := exec.Command(server[0], server[1:]...)
-	cmd.Stderr = drive.NewTail()
+	cmd.Stderr = said
 	client := gosdk.NewClient(&gosdk.Implementation{Name: "weir-lab", Version: "0"}, nil)
 	s, err := client.Connect(begin, &gosdk.CommandTransport{Command: cmd}, nil)
 	if err != nil {
@@ -97,11 +99,11 @@ func runGoSDK(ctx context.Context, _ *lab, server []string, calls []toolCall) ([
 	}), nil
 }
 
-func runMCPGo(ctx context.Context, _ *lab, server []string, calls []toolCall) ([]answer, error) {
+func runMCPGo(ctx context.Context, _ *lab, server []string, calls []toolCall, said io.Writer) ([]answer, error) {
 	begin, cancel := context.WithTimeout(ctx, clientPatience)
 	defer cancel()
 	t := transport.NewStdioWithOptions(server[0], nil, server[1:],
-		transport.WithCommandStderrWriter(drive.NewTail()),
+		transport.WithCommandStderrWriter(said),
 		transport.WithCommandLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	c := mcpgo.NewClient(t)
 	if err := c.Start(context.WithoutCancel(ctx)); err != nil {
@@ -153,7 +155,7 @@ func nodeHosts(l *lab) string {
 	return filepath.Join(l.workshop.Lab, "hosts", "node")
 }
 
-func runTypeScript(ctx context.Context, l *lab, server []string, calls []toolCall) ([]answer, error) {
+func runTypeScript(ctx context.Context, l *lab, server []string, calls []toolCall, said io.Writer) ([]answer, error) {
 	if l.workshop == nil {
 		return nil, &missingError{l.noShop.Error()}
 	}
@@ -165,10 +167,10 @@ func runTypeScript(ctx context.Context, l *lab, server []string, calls []toolCal
 	if err != nil {
 		return nil, &missingError{err.Error()}
 	}
-	return runScript(ctx, dir, []string{node, "stdio.mjs"}, server, calls)
+	return runScript(ctx, dir, []string{node, "stdio.mjs"}, server, calls, said)
 }
 
-func runPython(ctx context.Context, l *lab, server []string, calls []toolCall) ([]answer, error) {
+func runPython(ctx context.Context, l *lab, server []string, calls []toolCall, said io.Writer) ([]answer, error) {
 	if l.workshop == nil {
 		return nil, &missingError{l.noShop.Error()}
 	}
@@ -177,13 +179,14 @@ func runPython(ctx context.Context, l *lab, server []string, calls []toolCall) (
 		return nil, &missingError{"python3 is absent"}
 	}
 	if err := exec.CommandContext(ctx, exe, "-c", "import mcp").Run(); err != nil {
-		return nil, &missingError{"the Python package mcp is not installed"}
+		return nil, &missingError{"the Python package mcp is not installed: python3 -m pip install mcp"}
 	}
-	return runScript(ctx, filepath.Join(l.workshop.Lab, "hosts", "python"), []string{exe, "stdio.py"}, server, calls)
+	return runScript(ctx, filepath.Join(l.workshop.Lab, "hosts", "python"), []string{exe, "stdio.py"}, server, calls, said)
 }
 
-// runScript hands server and calls to a client in another language as JSON on its stdin; it prints {"answers": […], "error": …}.
-func runScript(ctx context.Context, dir string, script, server []string, calls []toolCall) ([]answer, error) {
+// runScript hands server and calls to a client in another language as JSON on its stdin; it prints {"answers": […], "error": …}, and
+// its server has its stderr.
+func runScript(ctx context.Context, dir string, script, server []string, calls []toolCall, said io.Writer) ([]answer, error) {
 	in, err := json.Marshal(map[string]any{"server": server, "calls": calls, "patience": clientPatience.Milliseconds()})
 	if err != nil {
 		return nil, err
@@ -195,13 +198,14 @@ func runScript(ctx context.Context, dir string, script, server []string, calls [
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.WaitDelay = time.Second
 	stderr := drive.NewTail()
-	cmd.Stderr = stderr
+	cmd.Stderr = io.MultiWriter(stderr, said)
 	out, err := cmd.Output()
 	var got struct {
 		Answers []answer `json:"answers"`
 		Error   string   `json:"error"`
 	}
 	if jerr := json.Unmarshal(out, &got); jerr != nil {
+		err = cmp.Or(err, jerr)
 		return nil, fmt.Errorf("%s: %w; stderr: %q", strings.Join(script, " "), err, stderr.Last())
 	}
 	if got.Error != "" {

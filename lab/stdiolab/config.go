@@ -5,6 +5,7 @@ package stdiolab
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type Config struct {
 	Payload string `json:"payload"` // of mode chunks8
 	Budget  int    `json:"budget"`  // of mode forms
 	Store   bool   `json:"store"`   // of mode forms
+	Wait    bool   `json:"wait"`    // of mode push: ready, and then a line of stdin is awaited
 
 	// What the child sees of its surroundings. Not flags.
 	Env  string `json:"env"`  // those of Switches that are set, separated by spaces; "none"
@@ -46,13 +48,38 @@ var Payloads = []string{"x", "escapes", "cjk", "run"}
 // Switches are the environment variables of group E1B that a Go child reports.
 var Switches = []string{"LC_ALL", "LANG", "GODEBUG"}
 
+// A UsageError is a command line that cannot be understood.
+type UsageError struct{ text string }
+
+func (e *UsageError) Error() string { return e.text }
+
+// Usage makes a *UsageError.
+func Usage(format string, args ...any) error { return &UsageError{fmt.Sprintf(format, args...)} }
+
+// ParseFlags parses args: -h prints the usage to stderr and returns flag.ErrHelp; what cannot be understood is a *UsageError, of one
+// line, and prints nothing.
+func ParseFlags(fs *flag.FlagSet, args []string, stderr io.Writer) error {
+	help := fs.Usage
+	fs.Usage = func() {}
+	fs.SetOutput(io.Discard)
+	err := fs.Parse(args)
+	fs.SetOutput(stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		help()
+		return err
+	case err != nil:
+		return Usage("%v (%s -h)", err, fs.Name())
+	}
+	return nil
+}
+
 // ParseConfig reads the flags of a child.
 func ParseConfig(args []string, stderr io.Writer) (Config, error) {
 	var c Config
 	fs := flag.NewFlagSet("server", flag.ContinueOnError)
-	fs.SetOutput(stderr)
 	fs.StringVar(&c.Mode, "mode", "push", "what to do: "+strings.Join(Modes, ", "))
-	fs.StringVar(&c.Writer, "writer", "oneLock", "how frames are written: "+strings.Join(Writers, ", "))
+	fs.StringVar(&c.Writer, "writer", "oneLock", "how frames are written: "+strings.Join(Writers, ", ")+"; oneLock is the article's utf8Lock")
 	fs.IntVar(&c.Threads, "threads", 8, "goroutines that write")
 	fs.IntVar(&c.Frames, "frames", 1000, "frames in all")
 	fs.IntVar(&c.Size, "size", 1024, "`BYTES` of one frame in UTF-8, without its line end; of mode stuck, of one write; of mode forms, the frame limit, from 1024 on")
@@ -63,6 +90,7 @@ func ParseConfig(args []string, stderr io.Writer) (Config, error) {
 	fs.StringVar(&c.Payload, "payload", "x", "text of mode chunks8: "+strings.Join(Payloads, ", "))
 	fs.IntVar(&c.Budget, "budget", 0, "result budget of mode forms in `BYTES`; 0 means the default")
 	fs.BoolVar(&c.Store, "store", false, "keep what is over the budget (mode forms)")
+	fs.BoolVar(&c.Wait, "wait", false, "write nothing before a line has come on stdin (mode push)")
 	fs.Usage = func() {
 		fmt.Fprint(stderr, `server is the child of one cell alone. It reports its configuration on stderr, then writes to stdout:
 
@@ -70,28 +98,29 @@ func ParseConfig(args []string, stderr io.Writer) (Config, error) {
   go run . server -mode=push -writer=printlnGBK -frames=10 -cjk=true | xxd | head
 
   push     writes frames, then the end marker
-  reply    answers each line of stdin with one frame; with -writer=weir it is an MCP server, whose tool is "reply"
+  reply    answers each line of stdin that has an id, such as {"id":7}, with the frame of that id; with -writer=weir it is an MCP
+           server, whose tool is "reply"
   stuck    writes -frames times -size bytes, one write each, and then says "written" on stderr
   chunk    writes frames in chunks of 1,024 bytes with 0.2 ms between them
-  chunks8  answers each line of stdin with 8 MiB in chunks of 16 KiB, and says when one was held up for 50 ms
+  chunks8  answers each line of stdin that has an id with 8 MiB in chunks of 16 KiB, and says when one was held up for 50 ms
   mcp      prints -banner lines to stdout, then is an MCP server on Weir
   forms    an MCP server on Weir, whose tools return one text of 1 MiB whole, over the budget, or as pages
 
 `)
 		fs.PrintDefaults()
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := ParseFlags(fs, args, stderr); err != nil {
 		return c, err
 	}
 	if fs.NArg() > 0 {
-		return c, fmt.Errorf("unexpected argument %q", fs.Arg(0))
+		return c, Usage("unexpected argument %q", fs.Arg(0))
 	}
 	for _, f := range []struct {
 		flag, value string
 		known       []string
 	}{{"mode", c.Mode, Modes}, {"writer", c.Writer, Writers}, {"payload", c.Payload, Payloads}} {
 		if !slices.Contains(f.known, f.value) {
-			return c, fmt.Errorf("-%s %q: there are %s", f.flag, f.value, strings.Join(f.known, ", "))
+			return c, Usage("-%s %q: there are %s", f.flag, f.value, strings.Join(f.known, ", "))
 		}
 	}
 	for _, f := range []struct {
@@ -104,7 +133,7 @@ func ParseConfig(args []string, stderr io.Writer) (Config, error) {
 		{"banner", c.Banner, 0, 1000}, {"budget", c.Budget, 0, 1 << 30}, {"size", c.Size, c.leastSize(), 1 << 30},
 	} {
 		if f.value < f.least || f.value > f.most {
-			return c, fmt.Errorf("-%s %d: it must be from %d to %d", f.flag, f.value, f.least, f.most)
+			return c, Usage("-%s %d: it must be from %d to %d", f.flag, f.value, f.least, f.most)
 		}
 	}
 	return c, nil
@@ -118,13 +147,16 @@ func (c Config) leastSize() int {
 	return MinSize
 }
 
+// limited says whether -size sets the frame limit of mode forms.
+func (c Config) limited() bool { return c.Size >= 1024 }
+
 // Args are the flags that ask for c.
 func (c Config) Args() []string {
 	return []string{
 		"-mode=" + c.Mode, "-writer=" + c.Writer, fmt.Sprint("-threads=", c.Threads), fmt.Sprint("-frames=", c.Frames),
 		fmt.Sprint("-size=", c.Size), fmt.Sprint("-cjk=", c.CJK), fmt.Sprint("-first=", c.First), fmt.Sprint("-end=", c.End),
 		fmt.Sprint("-banner=", c.Banner), "-payload=" + c.Payload, fmt.Sprint("-budget=", c.Budget),
-		fmt.Sprint("-store=", c.Store),
+		fmt.Sprint("-store=", c.Store), fmt.Sprint("-wait=", c.Wait),
 	}
 }
 
@@ -155,8 +187,10 @@ const (
 	reportPrefix = "stdiolab config "
 	sentPrefix   = "stdiolab sent "
 	wrotePrefix  = "stdiolab longest-write-us "
+	waitedPrefix = "stdiolab longest-wait-us "
 	writtenWord  = "written"
 	cancelWord   = "stdiolab cancelled "
+	readyWord    = "stdiolab ready"
 )
 
 // report says on stderr what this child runs.
@@ -167,10 +201,7 @@ func (c Config) report(stderr io.Writer) error {
 			set = append(set, name+"="+v)
 		}
 	}
-	c.Env = "none"
-	if len(set) > 0 {
-		c.Env = strings.Join(set, " ")
-	}
+	c.Env = optOf(set)
 	c.Pipe = pipeSize(os.Stdout)
 	line, err := json.Marshal(c)
 	if err != nil {

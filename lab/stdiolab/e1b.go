@@ -10,15 +10,29 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"unicode/utf8"
 )
 
+// What group E1B runs on this program: two writers under five settings of the environment.
+var (
+	e1bWriters  = []string{"println", "oneLock"}
+	e1bSwitches = [][]string{{}, {"LC_ALL=C"}, {"LC_ALL=zh_CN.GB18030"}, {"LANG=zh_CN.GBK"}, {"GODEBUG=madvdontneed=1"}}
+)
+
+// optOf is what a child reports of its environment.
+func optOf(env []string) string {
+	if len(env) == 0 {
+		return "none"
+	}
+	return strings.Join(env, " ")
+}
+
 // e1b runs the same cell under switches of the environment: for Go none may change a byte.
 func (l *lab) e1b(ctx context.Context) error {
-	switches := [][]string{{}, {"LC_ALL=C"}, {"LC_ALL=zh_CN.GB18030"}, {"LANG=zh_CN.GBK"}, {"GODEBUG=madvdontneed=1"}}
 	plain := map[string]uint64{}
-	for _, w := range []string{"println", "oneLock"} {
-		for _, env := range switches {
+	for _, w := range e1bWriters {
+		for _, env := range e1bSwitches {
 			r, counts, err := l.push(ctx, "go", 0, Config{Writer: w, Threads: 4, Frames: 4000, Size: 2048, CJK: true}, startOptions{env: env})
 			if err != nil {
 				return err
@@ -50,12 +64,8 @@ func (l *lab) python(ctx context.Context) error {
 	}
 	version := "Python " + versionOf(ctx, exe, "--version")
 	for _, env := range [][]string{{}, {"PYTHONIOENCODING=gbk"}, {"PYTHONUTF8=1"}} {
-		opt := "none"
-		if len(env) > 0 {
-			opt = env[0]
-		}
 		c := []string{exe, "-c", `print("\u4e2d")`}
-		if err := l.printed(ctx, "control python", opt, version, startOptions{env: env, command: c}); err != nil {
+		if err := l.printed(ctx, "control python", optOf(env), version, startOptions{env: env, command: c}); err != nil {
 			return err
 		}
 	}

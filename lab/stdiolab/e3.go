@@ -100,7 +100,7 @@ func boolNumber(b bool) int {
 
 // e3b: the same with a host that reads.
 func (l *lab) e3b(ctx context.Context) error {
-	for _, size := range []int{1 << 10, 8 << 10, 64 << 10, 1 << 20, 8 << 20} {
+	for size := 1 << 10; size <= 8<<20; size *= 2 {
 		p, err := l.start(ctx, Config{Mode: "stuck", Size: size}, startOptions{})
 		if err != nil {
 			return err
@@ -300,6 +300,9 @@ func (l *lab) slowHost(ctx context.Context, which int, writer string) ([]Row, er
 	first := newRow("E3", cell, 0, p.conf).addCounts(judge.Counts, h.before, h.before)
 	first.set("value", float64(took.Microseconds())/1000).set("unit", "ms until a cancel was read")
 	longest := newRow("E3", cell, 0, p.conf).set("value", float64(p.number(wrotePrefix))/1000).set("unit", "ms, the longest write")
+	if wait := p.number(waitedPrefix); wait >= 0 {
+		longest.set("note", fmt.Sprintf("a worker waited %.0f ms for its turn and its write", float64(wait)/1000))
+	}
 	return []Row{first, longest}, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/weir-mcp/weir/lab/drive"
 )
 
 const e4Requests = 300
@@ -118,7 +120,8 @@ func (l *lab) bannerClients(ctx context.Context) error {
 			for i := range calls {
 				calls[i] = toolCall{Tool: "reply", Args: map[string]any{}}
 			}
-			answers, err := k.run(ctx, l, append(l.command[:len(l.command):len(l.command)], c.Args()...), calls)
+			said := drive.NewTail()
+			answers, err := k.run(ctx, l, append(l.command[:len(l.command):len(l.command)], c.Args()...), calls, said)
 			var missing *missingError
 			if errors.As(err, &missing) {
 				if err := l.emit(skippedRow("E4", cell, err)); err != nil {
@@ -141,9 +144,12 @@ func (l *lab) bannerClients(ctx context.Context) error {
 				note = "fails: " + strings.ReplaceAll(err.Error(), "\n", " ")
 				note = strings.ToValidUTF8(note[:min(len(note), 300)], "")
 			}
-			l.count(answered+banner, int64(answered*(c.Size+1)))
-			r := Row{"group": "E4", "cell": cell, "writer": "weir", "note": k.version(l) + note}
-			r.set("opt", fmt.Sprint("banner=", banner)).set("framesSent", len(calls))
+			conf, err := awaitReport(ctx, said, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", cell, err)
+			}
+			l.count(answered+conf.Banner, int64(answered*(conf.Size+1)))
+			r := newRow("E4", cell, 0, conf).set("framesSent", len(calls)).set("note", k.version(l)+note)
 			if err := l.emit(r.set("value", answered).set("unit", "calls of 20 answered")); err != nil {
 				return err
 			}

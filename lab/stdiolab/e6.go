@@ -11,10 +11,16 @@ import (
 	"time"
 )
 
+// The writers of group E6: those of its rounds, and those that are compared as batches.
+var (
+	e6Writers = []string{"printNL", "rawSplit", "oneLock", "weir"}
+	e6Batches = []string{"oneLock", "batch512"}
+)
+
 // e6 repeats what E1 says in alternation, since one percentage moves from run to run; then it shows what a batch costs.
 func (l *lab) e6(ctx context.Context) error {
 	for round := 1; round <= l.o.Rounds; round++ {
-		for _, w := range shuffled(l, []string{"printNL", "rawSplit", "oneLock", "weir"}) {
+		for _, w := range shuffled(l, e6Writers) {
 			l.progress("E6  round %d of %d: %s", round, l.o.Rounds, w)
 			r, _, err := l.push(ctx, "round", round, Config{Writer: w, Threads: 8, Frames: 8000, Size: 1024}, startOptions{})
 			if err != nil {
@@ -26,7 +32,7 @@ func (l *lab) e6(ctx context.Context) error {
 		}
 	}
 	for _, s := range []struct{ size, frames int }{{1024, 8000}, {65536, 1000}} {
-		for _, w := range []string{"oneLock", "batch512"} {
+		for _, w := range e6Batches {
 			r, _, err := l.push(ctx, "batch", 0, Config{Writer: w, Threads: 8, Frames: s.frames, Size: s.size}, startOptions{})
 			if err != nil {
 				return err

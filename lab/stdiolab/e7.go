@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 )
@@ -33,7 +34,7 @@ func (l *lab) e7(ctx context.Context) error {
 				calls[i] = toolCall{Tool: "big", Args: map[string]any{"bytes": s.size, "fill": e7Fill}}
 			}
 			began := time.Now()
-			answers, err := k.run(ctx, l, []string{fixture}, calls)
+			answers, err := k.run(ctx, l, []string{fixture}, calls, io.Discard)
 			took := time.Since(began)
 			var missing *missingError
 			if errors.As(err, &missing) {

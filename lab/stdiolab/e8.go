@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weir-mcp/weir/internal/host"
+	"github.com/weir-mcp/weir/lab/drive"
 )
 
 // forms are the ways to return one text of 1 MiB.
@@ -33,25 +34,38 @@ func (l *lab) e8(ctx context.Context) error {
 	return l.logs(ctx)
 }
 
-// hostOf starts a child of mode forms with a host that can be told not to read.
-func (l *lab) hostOf(ctx context.Context, c Config, cfg host.Config, env ...string) (*host.Host, error) {
-	cmd := exec.CommandContext(ctx, l.command[0], append(l.command[1:len(l.command):len(l.command)], c.withDefaults().Args()...)...)
+// hostOf starts a child of mode forms with a host that can be told not to read, and returns what the child says it runs; what it
+// was asked for where its stderr is not read.
+func (l *lab) hostOf(ctx context.Context, c Config, cfg host.Config, env ...string) (*host.Host, Config, error) {
+	c = c.withDefaults()
+	cmd := exec.CommandContext(ctx, l.command[0], append(l.command[1:len(l.command):len(l.command)], c.Args()...)...)
 	cmd.Env = append(os.Environ(), env...)
+	said := drive.NewTail()
+	if !cfg.StderrUnread {
+		cfg.Stderr = said
+	}
 	h, err := host.Start(cfg, cmd)
 	if err != nil {
-		return nil, err
+		return nil, c, err
 	}
 	if _, err := h.Open(ctx); err != nil {
-		return nil, errors.Join(err, h.Close())
+		return nil, c, errors.Join(err, h.Close())
 	}
-	return h, nil
+	if cfg.StderrUnread {
+		return h, c, nil
+	}
+	reported, err := awaitReport(ctx, said, c)
+	if err != nil {
+		return nil, c, errors.Join(err, h.Close())
+	}
+	return h, reported, nil
 }
 
 func (l *lab) form(ctx context.Context, which int) (rows []Row, err error) {
 	f := forms[which]
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	h, err := l.hostOf(ctx, Config{Mode: "forms", Size: f.limit, Store: f.store}, host.Config{})
+	h, conf, err := l.hostOf(ctx, Config{Mode: "forms", Size: f.limit, Store: f.store}, host.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +118,7 @@ func (l *lab) form(ctx context.Context, which int) (rows []Row, err error) {
 	}
 	stalled := boolNumber(strings.HasPrefix(stall, "stall logged"))
 	row := func(value any, unit, note string) Row {
-		return Row{"group": "E8", "cell": f.name, "writer": "weir", "note": note}.set("value", value).set("unit", unit)
+		return newRow("E8", f.name, 0, conf).set("note", note).set("value", value).set("unit", unit)
 	}
 	return []Row{
 		row(one, "bytes, the first answer", fmt.Sprintf("%d bytes of text for the model", len(text))).set("framesSent", 1).set("bytes", one),
@@ -141,9 +155,19 @@ func (o *readOn) next(r *host.Result) (args any, tool string) {
 	return nil, ""
 }
 
-// logs: stderr is not read by anyone; where do 1,000 lines of a handler end up?
-func (l *lab) logs(ctx context.Context) (err error) {
+// logs: where do 1,000 lines of a handler end up, when nobody reads stderr, and when it is read and thrown away?
+func (l *lab) logs(ctx context.Context) error {
+	for _, unread := range []bool{true, false} {
+		if err := l.logsWhere(ctx, unread); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lab) logsWhere(ctx context.Context, unread bool) (err error) {
 	const calls, each = 10, 100
+	stderr := map[bool]string{true: "unread", false: "thrown away"}[unread]
 	dir, err := os.MkdirTemp("", "weir-lab-log-")
 	if err != nil {
 		return err
@@ -152,7 +176,7 @@ func (l *lab) logs(ctx context.Context) (err error) {
 	file := filepath.Join(dir, "weir.log")
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	h, err := l.hostOf(ctx, Config{Mode: "forms"}, host.Config{StderrUnread: true}, "WEIR_LOG="+file)
+	h, conf, err := l.hostOf(ctx, Config{Mode: "forms"}, host.Config{StderrUnread: unread}, "WEIR_LOG="+file)
 	if err != nil {
 		return err
 	}
@@ -181,12 +205,8 @@ func (l *lab) logs(ctx context.Context) (err error) {
 	for _, r := range []struct {
 		cell  string
 		value int
-		note  string
-	}{
-		{"logs to WEIR_LOG=FILE", kept, "stderr is not read by anyone"},
-		{"logs as notifications/message", notified, "stderr is not read by anyone; the host asked for level info"},
-	} {
-		row := Row{"group": "E8", "cell": r.cell, "writer": "weir", "note": fmt.Sprintf("%s; %d of %d calls were answered", r.note, answered, calls)}
+	}{{"logs to WEIR_LOG=FILE", kept}, {"logs as notifications/message", notified}} {
+		row := newRow("E8", r.cell, 0, conf).set("opt", "stderr="+stderr).set("note", fmt.Sprintf("%d of %d calls were answered", answered, calls))
 		if err := l.emit(row.set("value", r.value).set("unit", fmt.Sprintf("lines of %d that arrived", calls*each))); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // machineKeys are the fields of the row ENV that tell one machine and toolchain from another.
-var machineKeys = []string{"go", "os", "kernel", "arch", "cores", "GOMAXPROCS", "page", "pipe"}
+var machineKeys = []string{"go", "os", "kernel", "arch", "cores", "GOMAXPROCS", "page", "pipe", "python", "jdk"}
 
 // environment is the row ENV: key=value fields.
 func (l *lab) environment(ctx context.Context) []string {
@@ -35,7 +35,8 @@ func (l *lab) environment(ctx context.Context) []string {
 		"pipe-user-pages-soft=" + orAbsent(fileText("/proc/sys/fs/pipe-user-pages-soft")),
 		"LANG=" + orUnset("LANG"), "LC_ALL=" + orUnset("LC_ALL"),
 	}
-	node := "absent"
+	// That of the lab's folder, which drives the TypeScript client; outside of it, that of the PATH.
+	node := orAbsent(versionText(ctx, "node", "--version"))
 	if l.workshop != nil {
 		if _, v, err := l.workshop.Node(ctx, 1, 0); err == nil {
 			node = v

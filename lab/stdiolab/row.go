@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ import (
 // Columns are those of every row, of every group; a field that a group does not use is empty.
 var Columns = strings.Split("group,cell,round,writer,opt,threads,frames,size,cjk,framesSent,lines,lostLines,bytes,crlf,utf8Fail,"+
 	"utf8FailPct,gbkOkPct,torn,merged,mixed,dup,bad,tornPct,badPct,mbps,value,unit,p50us,p99us,note", ",")
+
+// words are the columns whose fields need not be numbers.
+var words = []string{"group", "cell", "writer", "opt", "cjk", "unit", "note"}
 
 // Row is one line of the results by column name. A column that is not there is empty.
 type Row map[string]string
@@ -39,7 +43,7 @@ func (r Row) set(column string, value any) Row {
 // Number is a column as a number; false where it is empty or none.
 func (r Row) Number(column string) (float64, bool) {
 	v, err := strconv.ParseFloat(r[column], 64)
-	return v, err == nil
+	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 // Num is a column as a number, 0 where it is none.
@@ -56,6 +60,14 @@ func (r Row) Skipped() (why string, skipped bool) {
 
 const skippedPrefix = "skipped:"
 
+// totalGroup names the last rows of a run: what was sent, by group, in all (totalAll) and in the cells that the article had
+// (totalArticle).
+const (
+	totalGroup   = "TOTAL"
+	totalAll     = "all"
+	totalArticle = "the article's own cells"
+)
+
 // newRow begins a row of a group with what its child reported of itself.
 func newRow(group, cell string, round int, c Config) Row {
 	r := Row{"group": group, "cell": cell}
@@ -66,15 +78,21 @@ func newRow(group, cell string, round int, c Config) Row {
 	switch c.Mode {
 	case "stuck":
 		r["writer"] = "rawOne"
-	case "chunks8", "mcp", "forms":
-		r["writer"] = map[string]string{"chunks8": "chunks"}[c.Mode]
-		if c.Mode != "chunks8" {
-			r["writer"] = "weir"
-		}
+	case "chunks8":
+		r["writer"] = "chunks"
 		return r
+	case "mcp":
+		r["writer"] = "weir"
+		return r.set("opt", fmt.Sprint("banner=", c.Banner))
+	case "forms":
+		r["writer"] = "weir"
+		limit := "default"
+		if c.limited() {
+			limit = strconv.Itoa(c.Size)
+		}
+		return r.set("opt", fmt.Sprintf("limit=%s store=%v", limit, c.Store))
 	}
-	r.set("threads", c.Threads).set("frames", c.Frames).set("size", c.Size).set("cjk", c.CJK)
-	return r
+	return r.set("threads", c.Threads).set("frames", c.Frames).set("size", c.Size).set("cjk", c.CJK)
 }
 
 // skippedRow says why a cell could not run here.
@@ -100,6 +118,43 @@ func (r Row) addCounts(c Counts, framesSent, due int) Row {
 type Table struct {
 	Env  map[string]string // the fields of the row ENV; nil when it is not there
 	Rows []Row
+}
+
+// A Total is what one group sent, or all of them.
+type Total struct {
+	Frames  int
+	Bytes   int64
+	Seconds float64
+}
+
+// Total is that of a group, of "all", or of "the article's own cells" (whose bytes and seconds are not known); false where the
+// run does not say.
+func (t Table) Total(name string) (Total, bool) {
+	for _, r := range t.Group(totalGroup) {
+		if r["cell"] == name {
+			return Total{Frames: int(r.Num("framesSent")), Bytes: int64(r.Num("bytes")), Seconds: r.Num("value")}, true
+		}
+	}
+	return Total{}, false
+}
+
+// articles says whether the article had this cell too. Its tables are lost; this is what makes up the number of frames it gives.
+func (r Row) articles() bool {
+	switch r["group"] {
+	case "E1":
+		return r["cell"] == r["size"] && slices.Contains([]string{"println", "printNL", "rawSplit", "oneLock"}, r["writer"])
+	case "E1B":
+		return r["cell"] == "go" && !strings.HasPrefix(r["opt"], "GODEBUG")
+	case "E2":
+		return r["writer"] == "oneLock" && slices.Contains([]string{"128", "1024", "4096", "8192", "65536"}, r["cell"])
+	case "E4":
+		return strings.HasPrefix(r["cell"], "byLine N=")
+	case "E5":
+		return true
+	case "E6":
+		return r["cell"] == "round" && r["writer"] != "weir"
+	}
+	return false
 }
 
 // Group lists the rows of a group.
@@ -149,8 +204,16 @@ func ReadTable(in io.Reader) (Table, error) {
 	if !slices.Equal(header, Columns) {
 		return t, errors.New("the first line is not the header of a run: go run . run > run.csv")
 	}
+	known := map[string]bool{totalGroup: true}
+	for _, g := range groups() {
+		known[g.name] = true
+	}
 	for {
 		fields, err := r.Read()
+		if err == nil && slices.Equal(fields, Columns) {
+			line, _ := r.FieldPos(0)
+			return t, fmt.Errorf("line %d: a second run begins here; one run a file", line)
+		}
 		if errors.Is(err, io.EOF) {
 			return t, nil
 		}
@@ -158,6 +221,9 @@ func ReadTable(in io.Reader) (Table, error) {
 			return t, err
 		}
 		if fields[0] == "ENV" {
+			if line, _ := r.FieldPos(0); t.Env != nil || len(t.Rows) > 0 {
+				return t, fmt.Errorf("line %d: a second run begins here; one run a file", line)
+			}
 			t.Env = map[string]string{}
 			for _, f := range fields[1:] {
 				if name, value, ok := strings.Cut(f, "="); ok {
@@ -166,14 +232,21 @@ func ReadTable(in io.Reader) (Table, error) {
 			}
 			continue
 		}
+		line, _ := r.FieldPos(0)
 		if len(fields) != len(Columns) {
-			line, _ := r.FieldPos(0)
 			return t, fmt.Errorf("line %d has %d fields instead of %d", line, len(fields), len(Columns))
+		}
+		if !known[fields[0]] {
+			return t, fmt.Errorf("line %d begins with %q, which is no group", line, fields[0])
 		}
 		row := Row{}
 		for i, f := range fields {
-			if f != "" {
-				row[Columns[i]] = f
+			if f == "" {
+				continue
+			}
+			row[Columns[i]] = f
+			if _, ok := row.Number(Columns[i]); !ok && !slices.Contains(words, Columns[i]) {
+				return t, fmt.Errorf("line %d: %s is %q instead of a number", line, Columns[i], f)
 			}
 		}
 		t.Rows = append(t.Rows, row)

@@ -77,6 +77,8 @@ type lab struct {
 	random   *rand.Rand
 	frames   map[string]int // by group
 	bytes    map[string]int64
+	seconds  map[string]float64
+	article  int // frames of the cells that the article had
 	group    string
 }
 
@@ -92,7 +94,7 @@ func Run(ctx context.Context, o Options) error {
 	for i, n := range o.Only {
 		o.Only[i] = strings.ToLower(n)
 		if !slices.Contains(known, o.Only[i]) {
-			return fmt.Errorf("-only %s: no such group; there are %s", n, strings.Join(known, ", "))
+			return Usage("-only %s: no such group; there are %s", n, strings.Join(known, ", "))
 		}
 	}
 	if o.Rounds == 0 {
@@ -106,7 +108,7 @@ func Run(ctx context.Context, o Options) error {
 			*w = io.Discard
 		}
 	}
-	l := &lab{o: o, command: o.Command, random: rand.New(rand.NewPCG(o.Seed, 0)), frames: map[string]int{}, bytes: map[string]int64{}}
+	l := &lab{o: o, command: o.Command, random: rand.New(rand.NewPCG(o.Seed, 0)), frames: map[string]int{}, bytes: map[string]int64{}, seconds: map[string]float64{}}
 	if l.command == nil {
 		self, err := os.Executable()
 		if err != nil {
@@ -135,10 +137,10 @@ func Run(ctx context.Context, o Options) error {
 			}
 			return fmt.Errorf("group %s: %w", g.name, err)
 		}
-		l.progress("%s  done in %.1f s\n", g.name, time.Since(from).Seconds())
+		l.seconds[g.name] = time.Since(from).Seconds()
+		l.progress("%s  done in %.1f s\n", g.name, l.seconds[g.name])
 	}
-	l.totals(time.Since(began))
-	return nil
+	return l.totals(time.Since(began))
 }
 
 // wanted says whether a group or a part of E3 is to run.
@@ -158,8 +160,13 @@ func (l *lab) progress(format string, args ...any) {
 	}
 }
 
-// emit prints a row, and counts what its cell sent.
-func (l *lab) emit(r Row) error { return l.out.row(r) }
+// emit prints a row.
+func (l *lab) emit(r Row) error {
+	if r.articles() {
+		l.article += int(r.Num("framesSent"))
+	}
+	return l.out.row(r)
+}
 
 // count adds to the totals of the group.
 func (l *lab) count(frames int, bytes int64) {
@@ -167,17 +174,30 @@ func (l *lab) count(frames int, bytes int64) {
 	l.bytes[l.group] += bytes
 }
 
-func (l *lab) totals(took time.Duration) {
+// totals prints what was sent, as the last rows and for a person.
+func (l *lab) totals(took time.Duration) error {
 	frames, bytes := 0, int64(0)
+	row := func(cell string, frames int) Row {
+		return Row{"group": totalGroup, "cell": cell}.set("framesSent", frames)
+	}
 	for _, g := range groups() {
-		if l.frames[g.name] == 0 {
+		n, b, s := l.frames[g.name], l.bytes[g.name], l.seconds[g.name]
+		if n == 0 {
 			continue
 		}
-		fmt.Fprintf(l.o.Totals, "%-5s  %8s frames  %8.1f MB\n", g.name, thousands(l.frames[g.name]), float64(l.bytes[g.name])/1e6)
-		frames += l.frames[g.name]
-		bytes += l.bytes[g.name]
+		fmt.Fprintf(l.o.Totals, "%-5s  %8s frames  %8.1f MB  in %5.1f s\n", g.name, thousands(n), float64(b)/1e6, s)
+		if err := l.emit(row(g.name, n).set("bytes", b).set("value", s).set("unit", "s")); err != nil {
+			return err
+		}
+		frames += n
+		bytes += b
 	}
-	fmt.Fprintf(l.o.Totals, "total  %8s frames  %8.1f MB  in %.0f s\n", thousands(frames), float64(bytes)/1e6, took.Seconds())
+	fmt.Fprintf(l.o.Totals, "total  %8s frames  %8.1f MB  in %5.1f s, of which %s frames in the cells that the article had\n",
+		thousands(frames), float64(bytes)/1e6, took.Seconds(), thousands(l.article))
+	if err := l.emit(row(totalArticle, l.article)); err != nil {
+		return err
+	}
+	return l.emit(row(totalAll, frames).set("bytes", bytes).set("value", took.Seconds()).set("unit", "s"))
 }
 
 func thousands(n int) string {

@@ -32,9 +32,14 @@ type child struct {
 	err   error         // what Wait returned; after ended
 }
 
+// foreignSwitches are variables that change what Python or a JDK prints; the cells of E1B begin without them.
+var foreignSwitches = []string{
+	"LC_CTYPE", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONCOERCECLOCALE", "PYTHONLEGACYWINDOWSSTDIO", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS",
+}
+
 // startOptions are how a child is started; the zero value starts it plainly.
 type startOptions struct {
-	env     []string // replaces the variables of Switches: only these are set; nil leaves all as they are
+	env     []string // replaces the variables of Switches and foreignSwitches: only these are set; nil leaves all as they are
 	pipe    int      // capacity of its stdout; 0 means the default
 	command []string // another program, which does not report a configuration; nil means the lab's own child
 	conf    Config   // of such a program
@@ -80,7 +85,7 @@ func (l *lab) start(ctx context.Context, c Config, o startOptions) (*child, erro
 	if o.env != nil {
 		p.cmd.Env = slices.DeleteFunc(p.cmd.Env, func(v string) bool {
 			name, _, _ := strings.Cut(v, "=")
-			return slices.Contains(Switches, name) || name == "PYTHONIOENCODING" || name == "PYTHONUTF8" || name == "JAVA_TOOL_OPTIONS"
+			return slices.Contains(Switches, name) || slices.Contains(foreignSwitches, name)
 		})
 		p.cmd.Env = append(p.cmd.Env, o.env...)
 	}
@@ -95,22 +100,29 @@ func (l *lab) start(ctx context.Context, c Config, o startOptions) (*child, erro
 		p.conf = o.conf
 		return p, nil
 	}
-	report, cancel := context.WithTimeout(ctx, patience)
+	report, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // a child that ended says no more
 		<-p.ended
 		cancel()
 	}()
-	p.said.Wait(report, reportPrefix)
-	if p.conf, err = parseReport(p.said.Text()); err != nil {
+	if p.conf, err = awaitReport(report, p.said, c); err != nil {
 		p.stop()
 		return nil, err
 	}
-	if !p.conf.sameFlags(c) {
-		p.stop()
-		return nil, fmt.Errorf("the child runs %+v and was asked for %+v", p.conf, c)
-	}
 	return p, nil
+}
+
+// awaitReport waits for what a child says it runs. That it is not what was asked for is an error.
+func awaitReport(ctx context.Context, said *drive.Tail, asked Config) (Config, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	said.Wait(ctx, reportPrefix) // what follows says what is missing
+	c, err := parseReport(said.Text())
+	if err == nil && !c.sameFlags(asked) {
+		err = fmt.Errorf("the child runs %+v and was asked for %+v", c, asked)
+	}
+	return c, err
 }
 
 // finish closes stdin, reads what is left of stdout, waits for the end, and returns the child's error.

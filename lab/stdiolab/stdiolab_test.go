@@ -14,6 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/text/encoding/simplifiedchinese"
+
+	"github.com/weir-mcp/weir/lab/drive"
 )
 
 // TestMain is also the child of a cell, when a cell starts this program again.
@@ -171,7 +173,7 @@ func testLab(t *testing.T) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &lab{command: []string{self, "server"}, frames: map[string]int{}, bytes: map[string]int64{}, group: "E1"}
+	return &lab{command: []string{self, "server"}, frames: map[string]int{}, bytes: map[string]int64{}, seconds: map[string]float64{}, group: "E1"}
 }
 
 // TestWriters runs every writer in a real child: with one thread nothing may be damaged, and the bytes are the same for all but
@@ -208,6 +210,12 @@ func TestReport(t *testing.T) {
 	if _, err := l.start(t.Context(), Config{}, startOptions{}); err == nil || !strings.Contains(err.Error(), "did not report") {
 		t.Errorf("a child that does not parse its flags: %v", err)
 	}
+	// A child that runs its defaults instead of what it was asked for.
+	said := drive.NewTail()
+	fmt.Fprintf(said, "%s{\"mode\":\"push\",\"writer\":\"oneLock\",\"threads\":8,\"frames\":8000}\n", reportPrefix)
+	if _, err := awaitReport(t.Context(), said, Config{Writer: "rawOne", Frames: 400}.withDefaults()); err == nil || !strings.Contains(err.Error(), "was asked for") {
+		t.Errorf("a child that runs something else: %v", err)
+	}
 	l.command = []string{l.command[0], "server"}
 	p, err := l.start(t.Context(), Config{Mode: "stuck", Size: 100}, startOptions{})
 	if err != nil {
@@ -223,13 +231,14 @@ func TestReport(t *testing.T) {
 
 // TestRun runs a group as the command does.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	var out, totals bytes.Buffer
 	o := Options{Only: []string{"e5"}, Rounds: 1, Out: &out, Totals: &totals, Command: testLab(t).command}
 	if err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	table, err := ReadTable(&out)
-	if err != nil || table.Env["go"] == "" || len(table.Rows) != 2 {
+	if err != nil || table.Env["go"] == "" || len(table.Rows) != 5 {
 		t.Fatalf("%v, %v", table, err)
 	}
 	if one, whole := table.Rows[0], table.Rows[1]; whole["value"] != "0" || one.Num("value") < 99 {
@@ -237,6 +246,11 @@ func TestRun(t *testing.T) {
 	}
 	if !strings.Contains(totals.String(), "1,200 frames") {
 		t.Errorf("totals: %s", totals.String())
+	}
+	for _, name := range []string{"E5", "all", "the article's own cells"} {
+		if sum, ok := table.Total(name); !ok || sum.Frames != 1200 {
+			t.Errorf("the total of %s: %+v", name, sum)
+		}
 	}
 	if err := Run(t.Context(), Options{Only: []string{"e9"}}); err == nil || !strings.Contains(err.Error(), "e3a") {
 		t.Errorf("an unknown group: %v", err)

@@ -16,14 +16,13 @@ import (
 // ErrFailed is returned when a run does not stand by one of the criteria; which one was printed.
 var ErrFailed = errors.New("a criterion is not met")
 
-// Verify applies the four criteria to what a run printed, and writes a line for each: what was expected and what was seen.
-// It returns ErrFailed when one is not met. What was recorded on another machine is judged like what was recorded here, since only
+// ErrNothing is returned when a run has no row that a criterion looks at.
+var ErrNothing = errors.New("nothing to judge: the criteria look at E1, E1B and E6 (go run . run -only=e1,e1b,e6)")
+
+// Verify applies the four criteria to a run, and writes a line for each: what was expected and what was seen.
+// It returns ErrFailed when one is not met, ErrNothing when only the first has something to judge. What was recorded on another machine is judged like what was recorded here, since only
 // groupings are; no figure is compared.
-func Verify(ctx context.Context, in io.Reader, out io.Writer) error {
-	t, err := ReadTable(in)
-	if err != nil {
-		return err
-	}
+func (t Table) Verify(ctx context.Context, out io.Writer) error {
 	return t.verify(machine(ctx), out)
 }
 
@@ -56,10 +55,18 @@ func (t Table) verify(here map[string]string, out io.Writer) error {
 	}
 	say("1 environment", "the row ENV, of this machine and toolchain", t.verifyEnv(here))
 	lines := t.verifyLines()
+	if len(t.judged("E1", "E1B", "E6")) == 0 {
+		fmt.Fprintf(out, "--    2 lines, 3 encoding and 4 tearing are not judged: there is no row of E1, E1B or E6\n")
+		if failed {
+			return ErrFailed
+		}
+		return ErrNothing
+	}
 	say("2 lines", "lines = framesSent + 1 and lostLines = 0 in every row of E1, E1B and E6", lines)
 	const encoding = "printlnGBK not UTF-8 and GBK in over 99 % of its lines; every other writer UTF-8 throughout, save rawOne, rawSplit and twoProcs"
 	const tearing = "with more than one thread, no frame damaged by println, printlnGBK, oneLock, batch512 and weir, nor up to PIPE_BUF by rawOne and twoProcs; " +
-		"some by printNL, by rawSplit at every size, and by rawOne and twoProcs from 16,384 bytes on; with one thread none by any but twoProcs"
+		"some by printNL, by rawSplit at every size, and by rawOne (more at 256 KiB) and twoProcs from 16,384 bytes on; CRLF in every line of printlnGBK alone; " +
+		"with one thread none by any but twoProcs"
 	if len(lines.problems) > 0 {
 		fmt.Fprintf(out, "--    3 encoding and 4 tearing are not judged: the host's reader is at fault, or the file is not whole\n")
 		return ErrFailed
@@ -123,9 +130,6 @@ func (t Table) verifyLines() verdict {
 			v.problem("%s: %q lines of %q frames, %q lost", r.where(), r["lines"], r["framesSent"], r["lostLines"])
 		}
 	}
-	if v.judged == 0 {
-		v.problem("no row of E1, E1B or E6: there is nothing to judge")
-	}
 	return v
 }
 
@@ -150,15 +154,14 @@ func (t Table) verifyEncoding() verdict {
 			}
 		}
 	}
+	v.missing(t, "E1B")
 	return v
 }
 
-// pipeBuf is what a write of one frame and its LF must not exceed for the kernel to keep it whole.
-const pipeBuf = 4096
-
 func (t Table) verifyTearing() verdict {
 	var v verdict
-	damage := map[string]float64{} // by group and strategy, of those that must do some
+	damage := map[string]float64{}         // by group and writer
+	shares := map[string]map[int]float64{} // of damaged frames in E1, by writer and size
 	for _, r := range t.judged("E1", "E6") {
 		v.judged++
 		bad, ok := r.Number("bad")
@@ -166,8 +169,9 @@ func (t Table) verifyTearing() verdict {
 			v.problem("%s: bad is %q", r.where(), r["bad"])
 			continue
 		}
+		writer := r["writer"]
 		if r["cell"] == controlCell {
-			if r["writer"] != "twoProcs" && bad != 0 {
+			if writer != "twoProcs" && bad != 0 {
 				v.problem("%s with one thread: %s bad lines, which the classifier must have invented", r.where(), r["bad"])
 			}
 			continue
@@ -175,62 +179,92 @@ func (t Table) verifyTearing() verdict {
 		if r.Num("threads") <= 1 {
 			v.problem("%s: %s threads, so that nothing can tear", r.where(), r["threads"])
 		}
-		size := int(r.Num("size"))
-		none, some := false, false
-		switch r["writer"] {
-		case "println", "printlnGBK", "oneLock", "batch512", "weir":
-			none = true
-		case "printNL":
-			damage[r["group"]+" printNL"] += bad
-		case "rawSplit":
-			damage[r["group"]+" rawSplit"] += bad
-			some = r["group"] == "E1"
-		case "rawOne", "twoProcs":
-			none, some = size+1 <= pipeBuf, size >= 16384
-		default:
+		rule, known := rules[writer]
+		if !known {
 			v.problem("%s: an unknown writer", r.where())
+			continue
 		}
-		if none && bad != 0 {
+		size := int(r.Num("size"))
+		damage[r["group"]+" "+writer] += bad
+		if shares[writer] == nil {
+			shares[writer] = map[int]float64{}
+		}
+		if r["group"] == "E1" && r["cell"] == r["size"] {
+			shares[writer][size] = bad / r.Num("framesSent")
+		}
+		for _, column := range rule.zero {
+			if n, ok := r.Number(column); !ok || n != 0 {
+				v.problem("%s: %s is %q instead of 0", r.where(), column, r[column])
+			}
+		}
+		if rule.crlf && r["crlf"] != r["lines"] {
+			v.problem("%s: %s of %s lines end in CRLF", r.where(), r["crlf"], r["lines"])
+		}
+		if rule.legacy && r["utf8Fail"] != r["framesSent"] {
+			v.problem("%s: %s of %s frames are not UTF-8", r.where(), r["utf8Fail"], r["framesSent"])
+		}
+		if rule.whole(size) && bad != 0 {
 			v.problem("%s: %s bad lines instead of none", r.where(), r["bad"])
 		}
-		if some && bad == 0 {
+		if r["group"] == "E1" && rule.damages(size) && bad == 0 {
 			v.problem("%s: no bad line: the lab did not run", r.where())
 		}
 	}
-	for _, what := range []string{"E1 printNL", "E1 rawSplit", "E6 printNL", "E6 rawSplit"} {
-		group, writer, _ := strings.Cut(what, " ")
-		if len(t.judged(group)) == 0 {
-			continue
+	for _, writer := range Writers {
+		for _, group := range []string{"E1", "E6"} {
+			if n, ran := damage[group+" "+writer]; ran && n == 0 && rules[writer].sum {
+				v.problem("%s in %s: no bad line in all its rows: the lab did not run", writer, group)
+			}
 		}
-		if n, ran := damage[what]; !ran {
-			v.problem("no row of %s in %s", writer, group)
-		} else if n == 0 {
-			v.problem("%s in %s: no bad line in all its rows: the lab did not run", writer, group)
+		small, ok1 := shares[writer][16384]
+		large, ok2 := shares[writer][262144]
+		if rules[writer].grows && ok1 && ok2 && small >= large {
+			v.problem("E1 %s: %.1f %% of the frames damaged at 16384, %.1f %% at 262144, which is not more", writer, 100*small, 100*large)
 		}
 	}
-	v.missing(t)
+	v.missing(t, "E1", "E6")
 	return v
 }
 
-// missing finds what E1 and E6 owe: a file that was cut short is no proof.
-func (v *verdict) missing(t Table) {
-	have := map[string]bool{}
+// missing finds what groups owe of which there are rows: a file that was cut short is no proof.
+func (v *verdict) missing(t Table, groups ...string) {
+	have := map[string]int{}
 	for _, r := range t.Rows {
-		have[r["group"]+" "+r["writer"]+" "+r["cell"]] = true
+		have[r["group"]]++
+		have[r["group"]+" "+r["writer"]+" "+r["cell"]]++
+		have[r["group"]+" "+r["writer"]+" "+r["opt"]]++
 	}
-	if len(t.Group("E1")) > 0 {
-		for _, w := range Writers {
-			for _, s := range e1Sizes {
-				if k := "E1 " + w + " " + strconv.Itoa(s.size); !have[k] {
-					v.problem("no row %s", k)
-				}
-			}
+	var owed []string
+	for _, w := range Writers {
+		for _, s := range e1Sizes {
+			owed = append(owed, "E1 "+w+" "+strconv.Itoa(s.size))
+		}
+		owed = append(owed, "E1 "+w+" "+controlCell)
+	}
+	for _, size := range pipeBufSizes {
+		owed = append(owed, "E1 rawOne "+pipeBufCell(size))
+	}
+	for _, w := range e1bWriters {
+		for _, env := range e1bSwitches {
+			owed = append(owed, "E1B "+w+" "+optOf(env))
 		}
 	}
-	if len(t.Group("E6")) > 0 {
-		for _, w := range []string{"printNL", "rawSplit", "oneLock", "weir"} {
-			if !have["E6 "+w+" round"] {
-				v.problem("no row of %s in E6", w)
+	for _, w := range e6Writers {
+		owed = append(owed, "E6 "+w+" round")
+	}
+	for _, w := range e6Batches {
+		owed = append(owed, "E6 "+w+" batch")
+	}
+	for _, row := range owed {
+		group, _, _ := strings.Cut(row, " ")
+		if slices.Contains(groups, group) && have[group] > 0 && have[row] == 0 {
+			v.problem("no row %s", row)
+		}
+	}
+	if slices.Contains(groups, "E6") {
+		for _, w := range e6Writers {
+			if n, most := have["E6 "+w+" round"], have["E6 "+e6Writers[0]+" round"]; n != most {
+				v.problem("E6 has %d rounds of %s and %d of %s", n, w, most, e6Writers[0])
 			}
 		}
 	}

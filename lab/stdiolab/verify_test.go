@@ -58,7 +58,6 @@ func TestVerify(t *testing.T) {
 		{"8,001 lines where 400 were due", func(t *testing.T, table *Table) {
 			rows(t, *table, "E1", "weir", "65536")[0].set("lines", 8001).set("lostLines", -7600)
 		}, []string{"2 lines"}, "not judged"},
-		{"nothing to judge", func(_ *testing.T, table *Table) { table.Rows = nil }, []string{"2 lines"}, "nothing to judge"},
 		{"GBK that is UTF-8", func(t *testing.T, table *Table) {
 			rows(t, *table, "E1", "printlnGBK", "1024")[0].set("utf8FailPct", 0.0)
 		}, []string{"3 encoding"}, "E1 printlnGBK at 1024"},
@@ -76,6 +75,16 @@ func TestVerify(t *testing.T) {
 		}, []string{"4 tearing"}, "printNL in E6: no bad line in all its rows"},
 		{"one thread", func(t *testing.T, table *Table) { rows(t, *table, "E6", "rawSplit", "")[0].set("threads", 1) }, []string{"4 tearing"}, "1 threads"},
 		{"a control with damage", func(t *testing.T, table *Table) { rows(t, *table, "E1", "rawSplit", controlCell)[0].set("bad", 2) }, []string{"4 tearing"}, "invented"},
+		{"CRLF from a lock", func(t *testing.T, table *Table) { rows(t, *table, "E1", "oneLock", "1024")[0].set("crlf", 1) }, []string{"4 tearing"}, `crlf is "1" instead of 0`},
+		{"CRLF from two prints", func(t *testing.T, table *Table) { rows(t, *table, "E6", "printNL", "round")[0].set("crlf", 1) }, []string{"4 tearing"}, `E6 printNL at 1024 in round 1: crlf is "1"`},
+		{"an id twice", func(t *testing.T, table *Table) { rows(t, *table, "E1", "batch512", "65536")[0].set("dup", 1) }, []string{"4 tearing"}, `dup is "1"`},
+		{"GBK without CRLF", func(t *testing.T, table *Table) { rows(t, *table, "E1", "printlnGBK", "4096")[0].set("crlf", 3000) }, []string{"4 tearing"}, "3000 of 3001 lines end in CRLF"},
+		{"GBK but for one frame", func(t *testing.T, table *Table) { rows(t, *table, "E1", "printlnGBK", "1024")[0].set("utf8Fail", 7999) }, []string{"4 tearing"}, "7999 of 8000 frames"},
+		{"rawOne that does not grow", func(t *testing.T, table *Table) { rows(t, *table, "E1", "rawOne", "262144")[0].set("bad", 1) }, []string{"4 tearing"}, "which is not more"},
+		{"twoProcs safe at 16 KiB", func(t *testing.T, table *Table) { rows(t, *table, "E1", "twoProcs", "16384")[0].set("bad", 0) }, []string{"4 tearing"}, "the lab did not run"},
+		{"a control missing", func(t *testing.T, table *Table) { rows(t, *table, "E1", "weir", controlCell)[0].set("group", "E9") }, []string{"4 tearing"}, "no row E1 weir E1-control"},
+		{"a switch missing", func(t *testing.T, table *Table) { rows(t, *table, "E1B", "println", "go")[2].set("group", "E9") }, []string{"3 encoding"}, "no row E1B println LC_ALL=zh_CN.GB18030"},
+		{"a round missing", func(t *testing.T, table *Table) { rows(t, *table, "E6", "weir", "round")[4].set("group", "E9") }, []string{"4 tearing"}, "E6 has 4 rounds of weir and 5 of printNL"},
 		{"a row missing", func(t *testing.T, table *Table) {
 			rows(t, *table, "E1", "println", "65536")[0].set("group", "E9")
 		}, []string{"4 tearing"}, "no row E1 println 65536"},
@@ -108,12 +117,100 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// TestVerifyNothing: a run of other groups meets no criterion and fails none.
+func TestVerifyNothing(t *testing.T) {
+	table := good(t)
+	table.Rows = []Row{{"group": "E5", "cell": "toLF"}}
+	var out bytes.Buffer
+	if err := table.verify(table.Env, &out); !errors.Is(err, ErrNothing) || strings.Contains(out.String(), "FAIL") || !strings.Contains(out.String(), "no row of E1, E1B or E6") {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	table.Env = nil
+	if err := table.verify(nil, &out); !errors.Is(err, ErrFailed) {
+		t.Errorf("without ENV: %v", err)
+	}
+}
+
 func TestReadTable(t *testing.T) {
-	for name, text := range map[string]string{
-		"empty": "", "not a run": "a,b\n1,2\n", "a short row": strings.Join(Columns, ",") + "\nE1,1024\n",
+	head := strings.Join(Columns, ",") + "\n"
+	row := func(group, threads string) string {
+		return group + ",1024,,weir,," + threads + strings.Repeat(",", len(Columns)-6) + "\n"
+	}
+	if table, err := ReadTable(strings.NewReader(head + "ENV,go=go1\n" + row("E1", "8"))); err != nil || len(table.Rows) != 1 || table.Env["go"] != "go1" {
+		t.Errorf("%+v, %v", table, err)
+	}
+	for _, tt := range []struct{ name, text, says string }{
+		{"empty", "", "no header"},
+		{"not a run", "a,b\n1,2\n", "not the header"},
+		{"a short row", head + "E1,1024\n", "line 2 has 2 fields"},
+		{"no number", head + row("E1", "abc"), `line 2: threads is "abc"`},
+		{"not a number", head + row("E1", "NaN"), `threads is "NaN"`},
+		{"no group", head + row("E11", "8"), `"E11", which is no group`},
+		{"twice the same run", head + "ENV,go=go1\n" + row("E1", "8") + head, "a second run begins here"},
+		{"two environments", head + "ENV,go=go1\nENV,go=go1\n", "a second run begins here"},
 	} {
-		if _, err := ReadTable(strings.NewReader(text)); err == nil {
-			t.Errorf("%s was taken", name)
+		if _, err := ReadTable(strings.NewReader(tt.text)); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.says)
 		}
 	}
+}
+
+// TestRecorded: the run that the documents quote stands by the criteria, by what every group must hold, and has its frames.
+func TestRecorded(t *testing.T) {
+	data, err := os.ReadFile("../../docs/lab.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadTable(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := table.verify(table.Env, &out); err != nil {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	if all, _ := table.Total(totalAll); all.Frames < 425_000 || all.Frames > 440_000 || all.Seconds > 180 {
+		t.Errorf("in all: %+v", all)
+	}
+	if own, _ := table.Total(totalArticle); own.Frames < 220_000 || own.Frames > 222_000 {
+		t.Errorf("the article's own cells: %+v", own)
+	}
+	for _, r := range table.Rows {
+		if why, skipped := r.Skipped(); skipped {
+			t.Logf("skipped: %s %s: %s", r["group"], r["cell"], why)
+			continue
+		}
+		if problem := r.mustHold(); problem != "" {
+			t.Errorf("%s, %s, %s: %s: %v", r["group"], r["cell"], r["writer"], problem, r)
+		}
+	}
+}
+
+// mustHold says what a row of the groups that no criterion judges has against what its group must hold on Linux.
+func (r Row) mustHold() string {
+	want := func(ok bool, what string) string {
+		if ok {
+			return ""
+		}
+		return what
+	}
+	pipe, _ := strings.CutPrefix(r["opt"], "pipe=")
+	part, _, _ := strings.Cut(r["cell"], " ")
+	switch {
+	case r["group"] == "E1B" && r["cell"] == "go":
+		return want(r["value"] == "1", "a switch changed bytes")
+	case r["group"] == "E3" && part == "b", r["group"] == "E3" && part == "f":
+		return want(r["value"] == "1", "not as expected")
+	case r["group"] == "E3" && part == "c" && strings.Contains(r["unit"], "returns"):
+		return want(r["value"] == pipe, "the edge is not the capacity")
+	case r["group"] == "E3" && part == "e" && r["lines"] != "":
+		return want(r["lostLines"] == "0" && r["bad"] == "0", "lines are lost")
+	case r["group"] == "E4" && strings.HasPrefix(r["cell"], "byID") || r["group"] == "E4" && r["writer"] == "weir" && strings.HasPrefix(r["cell"], "by"):
+		return want(strings.Contains(r["note"], "right=300 mispaired=0"), "answers are mispaired")
+	case r["group"] == "E5":
+		return want(r["value"] == map[string]string{"readIsMessage": "100", "toLF": "0"}[r["cell"]], "not as expected")
+	case r["group"] == "E7":
+		return want(r["value"] == r["framesSent"] && r["bad"] == "0", "a text is damaged")
+	}
+	return ""
 }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weir-mcp/weir/result"
@@ -144,29 +143,15 @@ func (o *pushOutput) Write(b []byte) (int, error) {
 func (c Config) weirReply(ctx context.Context) error {
 	srv := c.weirServer()
 	if c.Threads > 1 { // the cells that time single writes
-		out := &timedOutput{}
+		out := &stopwatch{}
 		err := srv.Serve(ctx, os.Stdin, out)
-		fmt.Fprintf(os.Stderr, "%s%d\n", wrotePrefix, out.longest.Load()/1000)
+		out.report()
 		sent(int(srv.Metrics().CallsOK))
 		return err
 	}
 	err := srv.ServeStdio(ctx)
 	sent(int(srv.Metrics().CallsOK))
 	return err
-}
-
-// timedOutput is stdout with the longest write remembered.
-type timedOutput struct{ longest atomic.Int64 }
-
-func (o *timedOutput) Close() error { return os.Stdout.Close() }
-
-func (o *timedOutput) Write(b []byte) (int, error) {
-	began := time.Now()
-	n, err := os.Stdout.Write(b)
-	if took := int64(time.Since(began)); took > o.longest.Load() {
-		o.longest.Store(took)
-	}
-	return n, err
 }
 
 // formsText is the result of group E8: 1 MiB of lines, as a log or a search has them.
@@ -215,7 +200,7 @@ func (c Config) forms(ctx context.Context) error {
 			return result.Text("logged"), nil
 		})
 	srv := &server.Server{Name: "lab", Version: "0", Tools: &tools, Logging: true, Limits: server.Limits{StallWarning: time.Second}}
-	if c.Size >= 1024 {
+	if c.limited() {
 		srv.Limits.MaxFrameOut = c.Size
 	}
 	if c.Store {

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/text/encoding/simplifiedchinese"
 )
@@ -112,15 +114,33 @@ func rawWrite(b []byte) error {
 // oneLock writes a frame and its LF from one buffer, under one lock, by one Write.
 type oneLock struct {
 	lf
-	mu sync.Mutex // held while one frame is written
+	mu  sync.Mutex // held while one frame is written; guards out
+	out stopwatch
 }
 
 func (w *oneLock) frame(body []byte) error {
 	body = append(body, '\n')
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_, err := os.Stdout.Write(body)
+	_, err := w.out.Write(body)
 	return err
+}
+
+// stopwatch is stdout with the longest write remembered. One goroutine at a time writes.
+type stopwatch struct{ longest atomic.Int64 } // nanoseconds
+
+func (o *stopwatch) Write(b []byte) (int, error) {
+	began := time.Now()
+	n, err := os.Stdout.Write(b)
+	o.longest.Store(max(o.longest.Load(), int64(time.Since(began))))
+	return n, err
+}
+
+func (o *stopwatch) Close() error { return os.Stdout.Close() }
+
+// report says on stderr how long the longest write took.
+func (o *stopwatch) report() {
+	fmt.Fprintf(os.Stderr, "%s%d\n", wrotePrefix, o.longest.Load()/1000)
 }
 
 // batch is oneLock through a buffer that is flushed at every 512th frame.

@@ -20,7 +20,7 @@ const within = (promise, what) => {
 
 const answers = [];
 let failed;
-const transport = new StdioClientTransport({ command: server[0], args: server.slice(1), stderr: 'ignore' });
+const transport = new StdioClientTransport({ command: server[0], args: server.slice(1), stderr: 'inherit' });
 const client = new Client({ name: 'weir-lab', version: '0' });
 try {
   await within(client.connect(transport), 'the handshake');
