@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// maxWrite bounds one write(2): macOS refuses 2 GiB.
-	maxWrite = 1 << 30
+	// maxMove bounds one read(2) and one write(2): macOS refuses 2 GiB.
+	maxMove = 1 << 30
 	// maxRest bounds what is still read from the stray pipe at the end: more than any pipe holds.
 	maxRest = 1 << 20
 )
@@ -24,9 +24,12 @@ const (
 // newInput reads from file, and closes it.
 func newInput(file *os.File) *Input {
 	in := &Input{end: end{file: file, unlock: file.Close, done: make(chan struct{})}, regular: regular(file)}
-	if polled(file) || in.regular {
+	switch {
+	case in.regular:
 		in.move = file.Read
-	} else {
+	case polled(file):
+		in.move = newPollReader(file).read
+	default:
 		in.move = detachedRead(patient(file, unix.POLLIN, file.Read), in.done)
 	}
 	return in
@@ -67,7 +70,7 @@ type pollWriter struct {
 }
 
 func (w *pollWriter) write(p []byte) (int, error) {
-	w.p, w.n, w.err = p[:min(len(p), maxWrite)], 0, nil
+	w.p, w.n, w.err = p[:min(len(p), maxMove)], 0, nil
 	closed := w.conn.Write(w.try)
 	w.p = nil
 	if closed != nil {

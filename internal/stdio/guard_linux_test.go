@@ -299,8 +299,6 @@ func again(f *os.File) *os.File {
 	return os.NewFile(uintptr(fd), f.Name())
 }
 
-func check2(_ int, err error) { check(err) }
-
 // A pipe that is full takes what fits, and the caller sees it.
 func TestWritePartial(t *testing.T) {
 	for kind, make2 := range map[string]func(*testing.T) (r, w *os.File){"pipe": pipes, "socket": pair} {
