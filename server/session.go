@@ -310,28 +310,32 @@ func (se *session) signalIdle() {
 // they wait.
 type buffer struct{ b []byte }
 
-var smallBuffers, largeBuffers = newBuffers(), newBuffers()
+var smallBuffers, largeBuffers, hugeBuffers = newBuffers(), newBuffers(), newBuffers()
 
 func newBuffers() *sync.Pool { return &sync.Pool{New: func() any { return new(buffer) }} }
 
 const (
 	smallBuffer = 4 << 10
-	largeBuffer = 128 << 10 // larger ones are not used again
+	largeBuffer = 128 << 10
+	hugeBuffer  = 4 << 20 // larger ones are not used again
 )
 
 // buffers returns the pool for frames of about n bytes.
 func buffers(n int) *sync.Pool {
-	if n <= smallBuffer {
+	switch {
+	case n <= smallBuffer:
 		return smallBuffers
+	case n <= largeBuffer:
+		return largeBuffers
 	}
-	return largeBuffers
+	return hugeBuffers
 }
 
 // recycle lets go of the frame in f, whose buffer is p.
 func recycle(f *wire.Frame, p *buffer) {
 	b := f.Data
 	f.Data = nil
-	if p == nil || cap(b) > largeBuffer {
+	if p == nil || cap(b) > hugeBuffer {
 		return
 	}
 	p.b = b[:0]

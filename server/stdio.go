@@ -29,6 +29,7 @@ func (s *Server) ServeStdio(ctx context.Context) error {
 		return err
 	}
 	defer claim.Release()
+	defer raiseHeapFloor()()
 	s.init() // after the claim: WEIR_LOG may name the stdout that was taken
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -54,18 +54,21 @@ func Add[In any](r *Registry, info Info, h func(context.Context, *Request, In) (
 // without info.AnyOutput, or is a string beside an info.OutputSchema.
 func AddFunc[In, Out any](r *Registry, info Info, h func(context.Context, In) (Out, error)) {
 	t := &Tool{info: info, input: reflect.TypeFor[In]()}
+	o := reflect.TypeFor[Out]()
+	makes := o.Kind() == reflect.Interface || o.Implements(reflect.TypeFor[resulter]())
 	t.base = func(ctx context.Context, req *Request) (result.Result, error) {
 		in, err := decode[In](t, req)
 		if err != nil {
 			return result.Result{}, err
 		}
 		out, err := h(ctx, in)
-		if r, ok := any(out).(resulter); ok && !reflect.ValueOf(&out).Elem().IsZero() {
-			return r.Result(req.Budget()), err
+		if makes {
+			if r, ok := any(out).(resulter); ok && !reflect.ValueOf(&out).Elem().IsZero() {
+				return r.Result(req.Budget()), err
+			}
 		}
 		return resultOf(out, err), err
 	}
-	o := reflect.TypeFor[Out]()
 	text := o.Kind() == reflect.String && !implements(o, textMethods...)
 	if text && info.OutputSchema != nil {
 		panic(registerError(info.Name, errors.New("a text has no output schema")).Error())
@@ -90,11 +93,11 @@ func isAny(t reflect.Type) bool {
 // resultOf makes a Result of what a plain function returned. Beside an error,
 // a zero value is no output.
 func resultOf[Out any](out Out, err error) result.Result {
-	switch v := any(out).(type) {
-	case result.Result:
-		return v
-	case string:
-		return textResult(v, err)
+	switch v := any(&out).(type) { // a pointer, so that nothing is copied to the heap
+	case *result.Result:
+		return *v
+	case *string:
+		return textResult(*v, err)
 	}
 	return structured(out, err)
 }

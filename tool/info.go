@@ -6,7 +6,6 @@ package tool
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -142,15 +141,15 @@ const (
 
 var (
 	strictName = lint.ToolName
-	looseName  = regexp.MustCompile(`^[a-zA-Z0-9_./-]{1,128}$`)
+	looseName  = lint.NameRule{Also: "_./-", Max: 128}
 )
 
 // check refuses what cannot be meant. The schemas are checked elsewhere.
 func (i *Info) check() error {
 	switch {
-	case i.LooseName && !looseName.MatchString(i.Name):
+	case i.LooseName && !looseName.Matches(i.Name):
 		return fmt.Errorf("the name does not match %s", looseName)
-	case !i.LooseName && !strictName.MatchString(i.Name):
+	case !i.LooseName && !strictName.Matches(i.Name):
 		return fmt.Errorf("the name does not match %s (one such name makes hosts hide all tools)", strictName)
 	case i.MaxResultSizeChars < 0 || i.MaxResultSizeChars > maxResultSize:
 		return fmt.Errorf("field MaxResultSizeChars is not within 0 and %d", maxResultSize)

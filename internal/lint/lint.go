@@ -6,8 +6,6 @@
 package lint
 
 import (
-	"regexp"
-
 	"github.com/weir-mcp/weir/internal/document"
 )
 
@@ -38,9 +36,6 @@ const (
 	maxListBytes = 100 << 10
 	maxListTools = 128
 )
-
-// ToolName is what every host takes as the name of a tool.
-var ToolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // RootCombinators are the keywords that make hosts refuse a schema when they
 // stand at its root: some then drop the tool, some the server. It must not be

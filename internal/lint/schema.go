@@ -5,7 +5,6 @@ package lint
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -52,13 +51,11 @@ func (l *linter) described(place string, s document.Object) {
 				l.warn(below, "say what goes in, with an example", "has no description: a model guesses what goes in")
 			}
 		}
-		if !propertyName.MatchString(name) {
+		if !propertyName.Matches(name) {
 			l.reject(below, "rename the argument: letters, digits, _ . and -, at most 64", "the name does not match %s: hosts refuse every request with it", propertyName)
 		}
 	}
 }
-
-var propertyName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // schema looks at a schema and all below it.
 func (l *linter) schema(place string, v any, root bool) {

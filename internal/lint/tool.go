@@ -40,7 +40,7 @@ func (l *linter) tool(v any, index int) {
 	switch {
 	case len(name) > 64:
 		l.reject("/name", rename, "%d characters are more than the 64 that hosts allow", len(name))
-	case !ToolName.MatchString(name):
+	case !ToolName.Matches(name):
 		l.reject("/name", rename, "does not match %s: hosts hide all tools of the server", ToolName)
 	case l.names[name]:
 		l.reject("/name", "rename one of the two", "stands in the list twice")

@@ -210,7 +210,7 @@ func (r *Reader) check(line []byte) ([]byte, error) {
 }
 
 // long reads on in a line that has filled half of buf: into spare, while that
-// is large enough, and then into memory of its own, which grows by doubling, or
+// is large enough, and then into memory of its own, which grows fourfold (doubling leaves half as much garbage again), or
 // at once to the size of the line before it.
 func (r *Reader) long() ([]byte, error) {
 	var line []byte
@@ -226,7 +226,7 @@ func (r *Reader) long() ([]byte, error) {
 	r.at, r.end, r.seen = 0, 0, 0
 	for {
 		if cap(line)-len(line) < readSize/8 && cap(line) < r.limit+2 {
-			grown := make([]byte, len(line), min(2*cap(line), r.limit+2))
+			grown := make([]byte, len(line), min(4*cap(line), r.limit+2))
 			copy(grown, line)
 			line = grown
 		}
