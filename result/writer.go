@@ -22,6 +22,7 @@ type writer struct {
 	protocol  string
 	measuring bool
 	n         int    // bytes measured
+	escaped   bool   // a string was measured that does not stand for itself between quotes
 	dst       []byte // bytes appended
 	unlooked  int    // bytes handled since ctx was looked at
 	err       error  // once set, nothing more is written
@@ -66,24 +67,24 @@ func (w *writer) long(v jsontext.Value) {
 
 // str writes a JSON string.
 func (w *writer) str(s string) {
-	if len(s) <= step {
-		if !w.room(len(s)) {
+	w.raw(`"`)
+	for s != "" {
+		n := len(s)
+		if n > step {
+			n = runeStart(s, step)
+		}
+		if !w.room(n) {
 			return
 		}
-		if w.measuring {
-			w.n += quote.Len(s)
-		} else {
-			w.dst = quote.Append(w.dst, s)
-		}
-		return
-	}
-	w.raw(`"`)
-	for s != "" && w.room(step) {
-		n := runeStart(s, step)
-		if w.measuring {
-			w.n += quote.Len(s[:n]) - len(`""`)
-		} else {
+		switch {
+		case w.measuring:
+			inner := quote.Len(s[:n]) - len(`""`)
+			w.escaped = w.escaped || inner != n
+			w.n += inner
+		case w.escaped:
 			w.dst, _ = quote.AppendChunk(w.dst, s[:n], n)
+		default: // seen when it was measured: nothing to look for again
+			w.dst = append(w.dst, s[:n]...)
 		}
 		s = s[n:]
 	}
