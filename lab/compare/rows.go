@@ -111,7 +111,8 @@ func rows() []row {
 			key: "start", about: "start to first list, and memory when idle",
 			figures: []figure{
 				{key: "idle_rss_mib", title: "idle RSS", unit: "MiB", digits: 1, targets: []target{{absolute, 12}}},
-				{key: "start_to_list_ms", title: "start to first list", unit: "ms", digits: 1, targets: []target{{absolute, 9}}},
+				// 9 ms where the bare loop takes 1.5: starting a process takes some machines twice as long as others.
+				{key: "start_to_list_ms", title: "start to first list", unit: "ms", digits: 1, targets: []target{{ofBare, 6}}},
 			},
 			measure: startToList,
 		},
