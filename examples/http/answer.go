@@ -70,8 +70,11 @@ func (f *fetcher) status(a *answer, names []string, room int) Status {
 		}
 		for _, value := range a.Header[key] {
 			if key == "Set-Cookie" {
-				name, _, _ := strings.Cut(value, "=")
-				value = name + "=" + hidden // it may let somebody in
+				pair, _, _ := strings.Cut(value, ";")
+				name, _, ok := strings.Cut(pair, "=")
+				if value = hidden; ok { // it may let somebody in
+					value = name + "=" + hidden
+				}
 			}
 			h := Header{strings.ToLower(show(key, 100)), show(value, maxValue)}
 			size := encoded(h.Name) + encoded(h.Value) + len(`{"name":"","value":""},`)
@@ -121,21 +124,22 @@ func ifRange(tag string) bool {
 	return tag != "" && !strings.HasPrefix(tag, "#") && !strings.HasPrefix(tag, "W/")
 }
 
-// contentRange reads the header of a part: where it begins, and the size of the
-// whole, which is -1 where it is not told.
-func contentRange(s string) (start, size int64, ok bool) {
+// contentRange reads the header of a part: where it begins and ends, and the
+// size of the whole, which is -1 where it is not told.
+func contentRange(s string) (start, end, size int64, ok bool) {
 	s, ok = strings.CutPrefix(s, "bytes ")
 	span, whole, ok2 := strings.Cut(s, "/")
-	first, _, ok3 := strings.Cut(span, "-")
+	first, last, ok3 := strings.Cut(span, "-")
 	start, err := strconv.ParseInt(first, 10, 64)
-	if !ok || !ok2 || !ok3 || err != nil {
-		return 0, 0, false
+	end, err2 := strconv.ParseInt(last, 10, 64)
+	if !ok || !ok2 || !ok3 || err != nil || err2 != nil {
+		return 0, 0, 0, false
 	}
 	size, err = strconv.ParseInt(whole, 10, 64)
 	if err != nil {
 		size = -1
 	}
-	return start, size, true
+	return start, end + 1, size, true
 }
 
 // number writes n with commas.
@@ -145,18 +149,6 @@ func number(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
-}
-
-// HeadInput are the arguments of head.
-type HeadInput struct {
-	URL     string   `json:"url" jsonschema:"description=Where to ask\\, with https:// or http://,maxLength=4096"`
-	Headers []string `json:"headers,omitempty" jsonschema:"description=Names of the headers to show. Leave out for all.,maxItems=50"`
-}
-
-// Head is what head answers.
-type Head struct {
-	Status
-	Size *int64 `json:"size,omitempty" jsonschema:"description=Bytes of the body as the server would send it"`
 }
 
 func textResult(text string, structured any) result.Result {

@@ -131,7 +131,11 @@ func (p *Policy) check(text string, base *url.URL) (*url.URL, error) {
 		return nil, errors.New("url: a credential stands in the host's name")
 	}
 	u.Fragment, u.RawFragment = "", ""
-	if port := u.Port(); port != "" && port != defaultPort(u.Scheme) {
+	port := u.Port()
+	if n, err := strconv.Atoi(port); err == nil { // 0080 is 80
+		port = strconv.Itoa(n)
+	}
+	if port != "" && port != defaultPort(u.Scheme) {
 		u.Host = joinPort(name, port)
 	} else if strings.Contains(name, ":") {
 		u.Host = "[" + name + "]"

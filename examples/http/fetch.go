@@ -129,6 +129,7 @@ type reading struct {
 	decoded *counter // nil: the text is shown as it came
 	unasked bool     // a part came that nobody asked for
 	skipped int64    // of the body, before what was sent
+	short   bool     // what was asked for was sent in part
 	ranged  bool     // offsets of the text are those of the body
 	size    int64    // of the whole; -1: unknown
 }
@@ -139,21 +140,25 @@ func (r *reading) part() error {
 	switch {
 	case r.in.Cursor == "" && r.StatusCode == http.StatusPartialContent:
 		r.unasked = true
-		if _, size, ok := contentRange(r.Header.Get("Content-Range")); ok {
+		if _, _, size, ok := contentRange(r.Header.Get("Content-Range")); ok {
 			r.size = size
 		}
 	case r.in.Cursor == "":
 	case r.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return errChanged
 	case r.StatusCode == http.StatusPartialContent && r.from.Range:
-		start, size, ok := contentRange(r.Header.Get("Content-Range"))
+		start, end, size, ok := contentRange(r.Header.Get("Content-Range"))
 		if !ok || start != r.from.At {
 			return fmt.Errorf("%s was asked for byte %d and sent another part; start again without cursor", r.url.Host, r.from.At)
 		}
-		if r.body.encoding != "" || r.from.Size > 0 && size >= 0 && size != r.from.Size {
+		if r.body.encoding != "" {
 			return errChanged
 		}
 		r.skipped, r.size = start, size
+		if size < 0 && r.from.Size > 0 {
+			r.size = r.from.Size
+		}
+		r.short = end < r.size
 	case r.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s answered %s this time: try again later with the same cursor", r.url.Host, r.policy.secrets.show(r.Response.Status, 100))
 	}
@@ -163,7 +168,15 @@ func (r *reading) part() error {
 	if r.size < 0 && !r.unasked && r.body.encoding == "" && r.ContentLength >= 0 && r.skipped == 0 {
 		r.size = r.ContentLength
 	}
+	if r.resized() {
+		return errChanged
+	}
 	return nil
+}
+
+// resized tells whether the whole has another size than it had for the page before.
+func (r *reading) resized() bool {
+	return r.in.Cursor != "" && r.from.Size > 0 && r.size >= 0 && r.size != r.from.Size
 }
 
 // read reads as much of the body as is shown, and all of it where it is kept.
@@ -206,7 +219,7 @@ func (r *reading) read() error {
 	isHTML := form.html && r.in.Format != "raw"
 	if form.charset != "utf-8" || isHTML {
 		r.decoded = &counter{Transformer: form.encoding.NewDecoder(), utf8: form.charset == "utf-8"}
-		text = transform.NewReader(buffered, r.decoded)
+		text = transform.NewReader(newRedactedReader(buffered, r.policy.secrets), r.decoded)
 	} else {
 		r.ranged = r.body.encoding == ""
 	}
@@ -221,7 +234,7 @@ func (r *reading) read() error {
 		text = io.TeeReader(text, r.keep)
 	}
 	r.show(text, isHTML)
-	if r.keep != nil && r.preview.full {
+	if r.keep != nil && (r.preview.full || r.out.Incomplete != "") {
 		io.Copy(io.Discard, text) // into the store
 		r.keep.commit(r.body)
 	}
@@ -256,7 +269,7 @@ func (r *reading) show(text io.Reader, isHTML bool) {
 			}
 		}
 	}
-	if !p.full && r.body.err == nil { // else it may have broken off within a secret or a character
+	if !p.full && r.body.err == nil && !r.short { // else it may have broken off within a secret or a character
 		redact.flush()
 		p.finish()
 	}
@@ -279,8 +292,11 @@ func (r *reading) result(req *tool.Request) (result.Result, error) {
 	if why := r.body.why(r.ContentLength); why != "" {
 		out.Incomplete = r.policy.secrets.hide(why)
 	}
-	if r.body.ended && !r.unasked {
+	if r.body.ended && !r.unasked && !r.short {
 		r.size = r.body.n + r.skipped
+	}
+	if r.resized() {
+		return result.Result{}, errChanged
 	}
 	if r.size >= 0 {
 		out.Size = &r.size
@@ -289,15 +305,18 @@ func (r *reading) result(req *tool.Request) (result.Result, error) {
 		out.Artifact, out.Kept = k.info.Handle, k.kept
 	}
 	// What a body broke off can be asked for again where its bytes can be named.
-	broken := out.Incomplete != "" && r.ranged && p.at > r.from.At && r.Header.Get("Accept-Ranges") == "bytes"
-	if p.full || broken {
+	broken := out.Incomplete != "" && r.ranged && r.Header.Get("Accept-Ranges") == "bytes" || r.short
+	if p.full || broken && p.at > r.from.At {
 		next := place{At: p.at, Range: r.ranged, Tag: r.tag(r.Header), Size: max(r.size, 0)}
 		var err error
 		if out.NextCursor, err = textCursors.Encode(req, next); err != nil {
 			return result.Result{}, err
 		}
 	}
-	out.Truncated = p.full || out.Incomplete != ""
+	if r.short && out.NextCursor == "" {
+		out.Incomplete = "the server sends parts that are too small to go on with"
+	}
+	out.Truncated = p.full || r.short || out.Incomplete != ""
 	return textResult(out.text(), out), nil
 }
 
@@ -368,27 +387,4 @@ func (o *Fetched) text() string {
 		return strings.TrimRight(b.String(), "\n")
 	}
 	return b.String()
-}
-
-// head asks for the headers alone.
-func (f *fetcher) head(ctx context.Context, req *tool.Request, in HeadInput) (result.Result, error) {
-	ctx, stop := f.begin(ctx)
-	defer stop()
-	a, err := f.ask(ctx, http.MethodHead, in.URL, http.Header{"Accept-Encoding": {"identity"}})
-	if err != nil {
-		return result.Result{}, err
-	}
-	defer a.close()
-	names := in.Headers
-	if len(names) == 0 {
-		names = []string{"*"}
-	}
-	out := Head{Status: f.status(a, names, req.Budget().Bytes*2/3)}
-	if a.ContentLength >= 0 && a.Header.Get("Content-Length") != "" {
-		out.Size = &a.ContentLength
-	}
-	var b strings.Builder
-	b.WriteString(out.line() + "\n")
-	out.lines(&b)
-	return textResult(strings.TrimRight(b.String(), "\n"), out), nil
 }

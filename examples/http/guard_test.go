@@ -110,10 +110,13 @@ func TestOddAddresses(t *testing.T) {
 	if f, _ := fetchPage(t, by, "http://example.com./x", nil); f.URL != "http://example.com/x" || asked != 1 {
 		t.Errorf("%+v", f)
 	}
+	if f, _ := fetchPage(t, by, "http://example.com:0080/x", nil); f.URL != "http://example.com/x" || asked != 2 {
+		t.Errorf("%+v", f) // its settings are those of port 80
+	}
 	// A credential that needs no TLS to this machine does to a proxy.
 	t.Setenv("TEST_HTTP_TOKEN", token)
 	own := newTools(ready(t, &Policy{Proxy: proxy, Hosts: []Host{{Host: "127.0.0.1:8080", Credentials: []Credential{{Header: "X-Key", Env: "TEST_HTTP_TOKEN"}}}}}, nil))
-	if text := refused(t, own, "fetch", args{"url": "http://127.0.0.1:8080/"}); !strings.Contains(text, "was not asked: the credentials for this host are not sent without TLS") || asked != 1 {
+	if text := refused(t, own, "fetch", args{"url": "http://127.0.0.1:8080/"}); !strings.Contains(text, "was not asked: the credentials for this host are not sent without TLS") || asked != 2 {
 		t.Error(text)
 	}
 }

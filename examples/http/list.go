@@ -99,8 +99,8 @@ func (l *list) prepare() (at spot, err error) {
 	}
 	l.host = l.policy.host(l.asked)
 	pointer := l.in.Pointer
-	if api := l.api(); pointer == "" && api != nil {
-		pointer = api.Items
+	if pointer == "" {
+		pointer = l.api().Items
 	}
 	if l.pointer, err = parsePointer(pointer); err != nil {
 		return at, fmt.Errorf("pointer: %w", err)
@@ -111,9 +111,11 @@ func (l *list) prepare() (at spot, err error) {
 	return at, nil
 }
 
+// api is how the host pages through its lists: by the header Link (RFC 8288)
+// where the policy does not know better.
 func (l *list) api() *API {
-	if l.host == nil {
-		return nil
+	if l.host == nil || l.host.API == nil {
+		return &API{Next: &Next{Link: true}}
 	}
 	return l.host.API
 }
@@ -141,6 +143,10 @@ func (l *list) fill(ctx context.Context, at spot) error {
 			return fmt.Errorf("pointer: there is nothing at %q in that document%s", cmp.Or(l.in.Pointer, "/"+strings.Join(l.pointer, "/")), l.missing())
 		case w.full:
 			return cmp.Or(l.page.Err(), l.cursor(goOn))
+		case w.trailing:
+			l.unended = true
+			l.note("more follows in that document, which is not shown here; fetch shows it")
+			return nil
 		}
 		next, err := l.next(w, a, at)
 		switch {
@@ -184,9 +190,6 @@ func (l *list) target(s spot) (*url.URL, error) {
 		u.Path, u.RawPath, u.RawQuery = at.Path, at.RawPath, at.RawQuery
 	}
 	api := l.api()
-	if api == nil {
-		return &u, nil
-	}
 	if size := api.PageSize; size != nil {
 		param(&u, size.Param, fmt.Sprint(min(cmp.Or(l.in.Limit, size.Default), size.Max)))
 	}
@@ -223,14 +226,16 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 	}
 	if a.StatusCode >= 300 {
 		return nil, nil, l.refusal(a)
+	} else if a.StatusCode == http.StatusPartialContent {
+		return nil, nil, fmt.Errorf("%s sent a part of the document, which was not asked for; fetch shows it", l.summary.URL)
 	}
-	r, lines, err := documentOf(a)
+	r, lines, err := l.documentOf(a)
 	if err != nil {
 		return nil, nil, err
 	}
 	w := newWalk(r)
 	w.secrets, w.items, w.want, w.skip = l.policy.secrets, l.pointer, l.want, at.Skip
-	if api := l.api(); api != nil && api.Next != nil && !api.Next.Link {
+	if api := l.api(); !api.Next.Link {
 		w.wantNext = true
 		w.next, _ = parsePointer(api.Next.Pointer)
 	}
@@ -262,7 +267,7 @@ func (l *list) one(ctx context.Context, at spot, requests int) (*walk, *answer, 
 
 // documentOf is the body of a as UTF-8, if it may be JSON, and whether each of
 // its lines is a document.
-func documentOf(a *answer) (r io.Reader, lines bool, err error) {
+func (l *list) documentOf(a *answer) (r io.Reader, lines bool, err error) {
 	if a.body.unknown {
 		return nil, false, fmt.Errorf("the document came compressed with %q, which was not asked for and cannot be read here", a.body.encoding)
 	}
@@ -274,7 +279,7 @@ func documentOf(a *answer) (r io.Reader, lines bool, err error) {
 	case f.html || f.binary:
 		return nil, false, fmt.Errorf("the answer is no JSON but %s: use fetch", cmp.Or(f.looksLike, f.mediaType))
 	case f.charset != "utf-8" && (strings.HasPrefix(f.charset, "utf-16") || strings.Contains(strings.ToLower(contentType), "charset")):
-		r = transform.NewReader(b, f.encoding.NewDecoder())
+		r = transform.NewReader(newRedactedReader(b, l.policy.secrets), f.encoding.NewDecoder())
 	default:
 		r = b
 	}
@@ -316,9 +321,6 @@ func (l *list) refusal(a *answer) error {
 // next is the page of the API that follows, or nil.
 func (l *list) next(w *walk, a *answer, at spot) (*spot, error) {
 	api := l.api()
-	if api == nil || api.Next == nil {
-		return nil, nil
-	}
 	target := w.token
 	switch {
 	case api.Next.Link:

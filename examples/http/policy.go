@@ -118,7 +118,7 @@ type API struct {
 	// Fields names the query parameter for the names of members. Nil means that
 	// members are selected here.
 	Fields *Fields `json:"fields,omitempty"`
-	// Next says where the next page is. Nil means that there is one page.
+	// Next says where the next page is. Nil means by the header Link.
 	Next *Next `json:"next,omitempty"`
 }
 
@@ -350,7 +350,10 @@ func (a *API) check() error {
 			return errors.New("/fields/param: not set")
 		}
 	}
-	if n := a.Next; n != nil {
+	if a.Next == nil {
+		a.Next = &Next{Link: true}
+	} else {
+		n := a.Next
 		switch {
 		case n.Link == (n.Pointer != ""):
 			return errors.New("/next: either link or pointer has to be set")

@@ -4,19 +4,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"html"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,35 +97,18 @@ func (p *Policy) forget() {
 	}
 }
 
-// secrets are the texts that are never shown, the longest first, in small
-// letters: some of what shows one, such as a host's name, has no others.
+// secrets are the texts that are never shown, in small letters: some of what
+// shows one, such as a host's name, has no others. A redactor finds them however
+// their characters are escaped.
 type secrets []string
 
-// lower makes small letters of b's capitals in ASCII; nothing changes its place.
-func lower(b []byte) []byte {
-	out := make([]byte, len(b))
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		out[i] = c
-	}
-	return out
-}
-
-// add adds a secret, as it is and as it stands in URLs, JSON, HTML, hexadecimal
-// digits, and base64, there also as a part of something longer.
+// add adds a secret, as it is and as it stands in JSON, hexadecimal digits, and
+// base64, there also as a part of something longer.
 func (s *secrets) add(secret string) {
 	inJSON, _ := jsontext.AppendQuote(nil, strings.ToValidUTF8(secret, "\uFFFD"))
+	// Quoted, it may be escaped once more in a URL or in HTML.
 	quoted := string(inJSON[1 : len(inJSON)-1])
-	goQuoted := strconv.Quote(secret)
-	forms := []string{
-		secret, strings.Join(strings.Fields(secret), " "),
-		url.QueryEscape(secret), url.PathEscape(secret), escapeAll(secret),
-		quoted, inScript.Replace(quoted), strings.ReplaceAll(quoted, "/", `\/`), strings.ReplaceAll(inScript.Replace(quoted), "/", `\/`), goQuoted[1 : len(goQuoted)-1],
-		html.EscapeString(secret), strings.ReplaceAll(html.EscapeString(secret), "&#34;", "&quot;"),
-		hex.EncodeToString([]byte(secret)),
-	}
+	forms := []string{secret, quoted, inScript.Replace(quoted), hex.EncodeToString([]byte(secret))}
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, e.EncodeToString([]byte(secret)))
 		for before := range 3 {
@@ -139,24 +118,18 @@ func (s *secrets) add(secret string) {
 		}
 	}
 	for _, f := range forms {
-		if f = string(lower([]byte(f))); len(f) >= minSecret && !slices.Contains(*s, f) {
+		small := []byte(f)
+		for i, c := range small {
+			small[i] = lower(c)
+		}
+		if f = string(small); len(f) >= minSecret && !slices.Contains(*s, f) {
 			*s = append(*s, f)
 		}
 	}
-	slices.SortStableFunc(*s, func(a, b string) int { return len(b) - len(a) })
 }
 
 // inScript is how JSON is written that may stand within HTML.
 var inScript = strings.NewReplacer("<", `\u003c`, ">", `\u003e`, "&", `\u0026`)
-
-// escapeAll writes each byte of s as in a URL.
-func escapeAll(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		fmt.Fprintf(&b, "%%%02x", s[i])
-	}
-	return b.String()
-}
 
 // hide returns text without secrets. What is to be cut is hidden before: the
 // beginning of a secret is not known for one.
@@ -194,124 +167,5 @@ func hiding[In any](s secrets, call func(context.Context, *tool.Request, In) (re
 			err = &hiddenError{err, s.hide(err.Error())}
 		}
 		return r, err
-	}
-}
-
-type hiddenText struct{ strings.Builder }
-
-func (b *hiddenText) plain(p []byte) { b.Write(p) }
-func (b *hiddenText) hidden(int)     { b.WriteString(hidden) }
-
-// A redacted stream is given to a sink in parts that no secret crosses: text,
-// and the number of bytes of a secret in its place.
-type sink interface {
-	plain(p []byte)
-	hidden(n int)
-}
-
-// A redactor finds the secrets of a stream, wherever its parts are cut. It
-// holds back what may be the beginning of one.
-type redactor struct {
-	secrets secrets
-	to      sink
-	held    []byte
-}
-
-func (r *redactor) write(p []byte) {
-	if len(r.secrets) == 0 {
-		r.to.plain(p)
-		return
-	}
-	b := append(r.held, p...)
-	f := finder{secrets: r.secrets, text: lower(b)}
-	at := 0 // of what was not passed on yet
-	keep := r.prefix(f.text)
-	for {
-		i, size := f.next(at)
-		if i < 0 || i >= len(b)-keep { // a longer one may begin there
-			break
-		}
-		r.pass(b[at:i], size)
-		if at = i + size; at > len(b)-keep {
-			keep = r.prefix(f.text[at:])
-		}
-	}
-	if end := len(b) - keep; end > at {
-		r.to.plain(b[at:end])
-	}
-	r.held = append([]byte(nil), b[len(b)-keep:]...)
-}
-
-// pass passes on a text and, in its place, the secret that follows.
-func (r *redactor) pass(text []byte, secret int) {
-	if len(text) > 0 {
-		r.to.plain(text)
-	}
-	r.to.hidden(secret)
-}
-
-// A finder finds secrets in a text of small letters, each looked for but once.
-type finder struct {
-	secrets secrets
-	text    []byte
-	places  []int // of each secret; len(text) if there is none
-}
-
-// next is the first secret that begins at from or later, the longest of those
-// that begin there.
-func (f *finder) next(from int) (at, size int) {
-	if f.places == nil {
-		f.places = slices.Repeat([]int{-1}, len(f.secrets))
-	}
-	at = -1
-	for i, s := range f.secrets {
-		if f.places[i] < from {
-			f.places[i] = len(f.text)
-			if n := bytes.Index(f.text[from:], []byte(s)); n >= 0 {
-				f.places[i] = from + n
-			}
-		}
-		if place := f.places[i]; place < len(f.text) && (at < 0 || place < at) {
-			at, size = place, len(s)
-		}
-	}
-	return at, size
-}
-
-func (r *redactor) longest() int { return len(r.secrets[0]) }
-
-// prefix is the length of the longest end of b with which a secret begins.
-func (r *redactor) prefix(b []byte) int {
-	for n := min(len(b), r.longest()-1); n > 0; n-- {
-		end := b[len(b)-n:]
-		for _, s := range r.secrets {
-			if len(s) <= n {
-				break
-			}
-			if s[0] == end[0] && strings.HasPrefix(s, string(end)) {
-				return n
-			}
-		}
-	}
-	return 0
-}
-
-// flush passes on what was held back: the stream has ended. It is not called
-// for a stream that broke off, which may have been within a secret.
-func (r *redactor) flush() {
-	b := r.held
-	r.held = nil
-	f := finder{secrets: r.secrets, text: lower(b)}
-	at := 0
-	for {
-		i, size := f.next(at)
-		if i < 0 {
-			break
-		}
-		r.pass(b[at:i], size)
-		at = i + size
-	}
-	if len(b) > at {
-		r.to.plain(b[at:])
 	}
 }

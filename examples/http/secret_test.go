@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf16"
 
 	"github.com/weir-mcp/weir/result"
 	"github.com/weir-mcp/weir/server/servertest"
@@ -226,6 +228,15 @@ func TestCredentialsOfTheServer(t *testing.T) {
 	}
 }
 
+// escapeAll writes each byte of s as in a URL.
+func escapeAll(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		fmt.Fprintf(&b, "%%%02x", s[i])
+	}
+	return b.String()
+}
+
 // The forms that a secret is known in; no more than three bytes of it are left.
 func TestSecretForms(t *testing.T) {
 	const secret = `Pass/<word> "of"  bob?`
@@ -237,9 +248,42 @@ func TestSecretForms(t *testing.T) {
 		string(inJSON), strings.ReplaceAll(string(inJSON), "/", `\/`), `Pass/<word> \"of\"  bob?`, `Pass\/<word> \"of\"  bob?`, fmt.Sprintf("%q", secret),
 		"Pass/&lt;word&gt; &#34;of&#34;  bob?", "Pass/&lt;word&gt; &quot;of&quot;  bob?", hex.EncodeToString([]byte(secret)), fmt.Sprintf("%X", secret),
 	}
+	var entities, units, wide strings.Builder
+	for i := range len(secret) {
+		fmt.Fprintf(&entities, "&#%d;", secret[i])
+		fmt.Fprintf(&units, `\u%04X`, secret[i])
+		wide.WriteString(secret[i:i+1] + "\x00\x00\x00") // UTF-32 read as something else
+	}
+	wrapped := base64.StdEncoding.EncodeToString([]byte(secret))
+	forms = append(forms,
+		`P%61ss/%3cword>%20"o%66"%20 bob?`, "Pass/%3Cword%3E%20%22of%22%20%20bob?", "Pass%2F<word>+%22of%22++bob%3F", // in part
+		url.QueryEscape(url.QueryEscape(secret)), url.QueryEscape(url.QueryEscape(url.QueryEscape(secret))), url.QueryEscape(string(inJSON)), url.PathEscape(string(inJSON[1:len(inJSON)-1])),
+		entities.String(), strings.ReplaceAll(entities.String(), ";", ""), "Pass&sol;&#x3c;word&gt;&nbsp;&QUOT;of&quot; \n bob&quest;", "Pass/&amp;lt;word&amp;gt; &amp;amp;quot;of&amp;quot; bob?",
+		units.String(), strings.ReplaceAll(units.String(), `\`, `\\`), `Pass\x2f<word> \\\"of\\\"  bob?`,
+		wrapped[:10]+"\r\n"+wrapped[10:20]+"\n"+wrapped[20:], wrapped[:10]+`\n`+wrapped[10:], url.QueryEscape(wrapped[:10]+"\n"+wrapped[10:]), wide.String(),
+	)
 	for _, form := range forms {
-		if got := s.hide("before " + form + " after"); !strings.Contains(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, hidden) || len(got) > len("before [hidden] after")+2 {
-			t.Errorf("%s is shown as %s", form, got)
+		for n := range 8 { // whole, and in parts
+			var out hiddenText
+			r := redactor{secrets: s, to: &out}
+			for rest := "before " + form + " after"; rest != ""; {
+				k := len(rest)
+				if n > 0 {
+					k = min(n, k)
+				}
+				r.write([]byte(rest[:k]))
+				rest = rest[k:]
+			}
+			r.flush()
+			got := out.String()
+			if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, hidden) || len(got) > len("before [hidden] after")+6 {
+				t.Errorf("%s in parts of %d is shown as %s", form, n, got)
+			}
+		}
+	}
+	for _, text := range []string{"%50ass/<word>", "100% & more \\ of %zz &nothing; \\u12", "%", "&#", `\u00`, "Pass/<word> \n\n \"of\" b", "%25%25%25", "&amp;&amp;", `\\\\`} {
+		if got := s.hide(text); got != text {
+			t.Errorf("%s is shown as %s", text, got)
 		}
 	}
 	for _, e := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
@@ -249,6 +293,85 @@ func TestSecretForms(t *testing.T) {
 				got := s.hide(form)
 				if rest := len(got) - len(hidden); !strings.Contains(got, hidden) || rest > (before+after)*4/3+5 {
 					t.Errorf("%s is shown as %s", form, got)
+				}
+			}
+		}
+	}
+}
+
+// Where a text is cut makes no difference, and what was hidden stays so.
+func FuzzRedactor(f *testing.F) {
+	var s secrets
+	s.add(`a "b"  %&\c`)
+	s.add("aabaabaac")
+	f.Add(`x a%20%22b&quot; %2525&amp;\\c aabaabaabaac`, 3)
+	f.Add("a\na\x00b%61%2561b\\u0061ac&#97", 1)
+	f.Fuzz(func(t *testing.T, text string, n int) {
+		if n < 1 {
+			return
+		}
+		var out hiddenText
+		r := redactor{secrets: s, to: &out}
+		for rest := text; rest != ""; {
+			k := min(n, len(rest))
+			r.write([]byte(rest[:k]))
+			rest = rest[k:]
+		}
+		r.flush()
+		if got := s.hide(text); got != out.String() {
+			t.Errorf("%q in parts of %d: %q, want %q", text, n, out.String(), got)
+		}
+	})
+}
+
+// No charset, chosen or declared, makes a text of a secret from which that can
+// be had again; nor does a link's URL, which is escaped anew.
+func TestSecretInAnotherText(t *testing.T) {
+	t.Setenv("TEST_HTTP_TOKEN", token)
+	at := web(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		switch text := "one: " + r.Header.Get("X-Key") + " and more text around it."; r.URL.Path {
+		case "/wide":
+			for _, c := range utf16.Encode([]rune(text)) {
+				w.Write([]byte{byte(c), byte(c >> 8)})
+			}
+		case "/html":
+			io.WriteString(w, "<a href='/a/"+token+"'>.</a><a href='/login?next="+url.QueryEscape("/b?k="+url.QueryEscape(token))+"'>.</a>")
+		case "/moved":
+			w.Header().Set("Location", "/a/"+token)
+			w.WriteHeader(http.StatusFound)
+		default:
+			io.WriteString(w, text)
+		}
+	})
+	p := &Policy{Hosts: []Host{{Host: hostOf(at), Credentials: []Credential{{Header: "X-Key", Env: "TEST_HTTP_TOKEN"}}}}}
+	tl := newTools(ready(t, p, nil))
+	for path, types := range map[string][]string{
+		"/": {"text/plain", "text/plain; charset=utf-16le", "text/html; charset=utf-16be"}, "/html": {"text/html"}, "/moved": {"text/plain"},
+		"/wide": {"text/plain", "text/plain; charset=utf-16le", "text/plain; charset=utf-8", "text/html; charset=windows-1252"},
+	} {
+		for _, declared := range types {
+			for _, chosen := range []string{"", "utf-16le", "utf-16be", "utf-8", "windows-1252", "gbk", "iso-2022-jp"} {
+				for _, format := range []string{"text", "raw"} {
+					in := args{"format": format, "charset": chosen, "headers": []string{"*"}}
+					f, text := fetchPage(t, tl, at+path+"?type="+url.QueryEscape(declared), in)
+					all := text
+					for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+						var units []byte
+						for _, c := range utf16.Encode([]rune(f.Text)) {
+							units = order.AppendUint16(units, c)
+						}
+						all += "\n" + string(units)
+					}
+					all = strings.ReplaceAll(all, "\x00", "")
+					for range 3 {
+						if strings.Contains(all, token) {
+							t.Fatalf("%s as %s %v: %s", path, declared, in, text)
+						}
+						if plain, err := url.PathUnescape(all); err == nil {
+							all = plain
+						}
+					}
 				}
 			}
 		}
@@ -282,87 +405,6 @@ func TestRedactor(t *testing.T) {
 				t.Errorf("%q in parts of %d: %q, want %q", in, n, out.String(), want)
 			}
 		}
-	}
-}
-
-func TestPolicyErrors(t *testing.T) {
-	t.Setenv("TEST_HTTP_SHORT", "short")
-	t.Setenv("TEST_HTTP_LINES", "with a\nline break")
-	t.Setenv("TEST_HTTP_TOKEN", token)
-	host := func(s string) string { return `{"hosts":[{"host":"a.example",` + s + `}]}` }
-	for text, want := range map[string]string{
-		`{`:                             "not JSON at byte 1",
-		`{"maxbody":1}`:                 "/maxbody: there is no such field",
-		`{"maxBody":1,"maxBody":2}`:     "/maxBody",
-		`{"maxBody":"big"}`:             "/maxBody: not a whole number",
-		`{"maxBody":-1}`:                "/maxBody: less than zero",
-		`{"timeout":"fast"}`:            "/timeout",
-		`{"timeout":30}`:                "/timeout",
-		`{"schemes":["ftp"]}`:           "/schemes/0",
-		`{"ports":[80,0]}`:              "/ports/1",
-		`{"allow":["10.0.0.0/8","x"]}`:  "/allow/1",
-		`{"proxy":"http://u:p@proxy/"}`: "/proxy",
-		`{"redirects":-1}`:              "/redirects",
-		`[]`:                            "a policy is a JSON object",
-		`null`:                          "a policy is a JSON object",
-		`{"maxBody":1.5}`:               "/maxBody: not a whole number",
-		`{"maxBody":1e30}`:              "/maxBody: not a whole number",
-		`{"maxBody":0}`:                 "/maxBody: there is no way to have none",
-		`{"maxRatio":-0}`:               "/maxRatio: there is no way to have none",
-		`{"timeout":"0s"}`:              "/timeout: there is no way to have none",
-		`{"ports":[]}`:                  "/ports: there is no way to have none",
-		`{"schemes":[]}`:                "/schemes: there is no way to have none",
-		`{"allow":["10.1.2.3/8"]}`:      "/allow/0: \"10.1.2.3/8\" is an address within a range: write 10.0.0.0/8",
-		`{"hosts":[{"host":"127.1"}]}`:  "/hosts/0/host",
-		host(`"credentials":[{"header":"A","query":"B"}]`):                              "/hosts/0/credentials/0: header and query are both set",
-		host(`"credentials":[{"header":"A","env":"B","file":"C"}]`):                     "/hosts/0/credentials/0: env and file are both set",
-		host(`"api":{"pageSize":{"param":"n","max":0}}`):                                "/hosts/0/api/pageSize/max: there is no way to have none",
-		`{"userAgent":"a\nb"}`:                                                          "/userAgent",
-		`{"hosts":[{"host":""}]}`:                                                       "/hosts/0/host",
-		`{"hosts":[{"host":"*.a.com"}]}`:                                                "/hosts/0/host",
-		`{"hosts":[{"host":"https://a"}]}`:                                              "/hosts/0/host",
-		`{"hosts":[{"host":"a.com"},{"host":"A.com"}]}`:                                 "/hosts/1/host: a.com is there twice",
-		host(`"token":"x"`):                                                             "/hosts/0/token: there is no such field",
-		host(`"credentials":[{"env":"X"}]`):                                             "/hosts/0/credentials/0: either header or query",
-		host(`"credentials":[{"header":"A","value":"x"}]`):                              "/hosts/0/credentials/0/value: there is no such field",
-		host(`"credentials":[{"header":"A"}]`):                                          "/hosts/0/credentials/0: either env or file",
-		host(`"credentials":[{"header":"Host","env":"TEST_HTTP_TOKEN"}]`):               "/hosts/0/credentials/0/header",
-		host(`"credentials":[{"header":"A B","env":"TEST_HTTP_TOKEN"}]`):                "/hosts/0/credentials/0/header",
-		host(`"credentials":[{"header":"A","env":"TEST_HTTP_NOT_THERE"}]`):              "/hosts/0/credentials/0/env: the environment variable TEST_HTTP_NOT_THERE",
-		host(`"credentials":[{"header":"A","env":"TEST_HTTP_SHORT"}]`):                  "/hosts/0/credentials/0/env: the secret has less than 8",
-		host(`"credentials":[{"header":"A","env":"TEST_HTTP_LINES"}]`):                  "/hosts/0/credentials/0/env: the secret has characters",
-		host(`"credentials":[{"header":"A","file":"/not/there"}]`):                      "/hosts/0/credentials/0/file",
-		host(`"credentials":[{"query":"A","env":"TEST_HTTP_TOKEN","basicUser":"bob"}]`): "/hosts/0/credentials/0/basicUser",
-		host(`"api":{"items":"items"}`):                                                 "/hosts/0/api/items",
-		host(`"api":{"pageSize":{"param":""}}`):                                         "/hosts/0/api/pageSize/param",
-		host(`"api":{"pageSize":{"param":"n","max":10,"default":20}}`):                  "/hosts/0/api/pageSize/default",
-		host(`"api":{"next":{}}`):                                                       "/hosts/0/api/next",
-		host(`"api":{"next":{"link":true,"pointer":"/x"}}`):                             "/hosts/0/api/next",
-		host(`"api":{"next":{"link":true,"param":"x"}}`):                                "/hosts/0/api/next/param",
-		host(`"api":{"next":{"pointer":"/a~2"}}`):                                       "/hosts/0/api/next/pointer",
-		host(`"api":{"fields":{}}`):                                                     "/hosts/0/api/fields/param",
-	} {
-		_, err := parsePolicy([]byte(text), "")
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "line break\"") || strings.Contains(err.Error(), "\"short") {
-			t.Errorf("%s\nhas error %v\nwant       %s", text, err, want)
-		}
-	}
-}
-
-// No redirects is something that a policy can ask for; files are named from the
-// policy on.
-func TestPolicyFile(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("a secret of a file"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "policy.json")
-	if err := os.WriteFile(file, []byte(`{"redirects":0,"hosts":[{"host":"a.example","credentials":[{"header":"A","file":"secret"}]}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p, err := readPolicy(file)
-	if err != nil || *p.Redirects != 0 || p.Hosts[0].Credentials[0].value != "a secret of a file" {
-		t.Errorf("%+v, %v", p, err)
 	}
 }
 

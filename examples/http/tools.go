@@ -28,7 +28,7 @@ func newTools(f *fetcher) *tool.Registry {
 	tool.Add(&tools, tool.Info{
 		Name: "fetch_json", Title: "Fetch JSON",
 		Description: "Reads JSON by its URL, as a list of items: the elements of the list that pointer names, with only the members that fields names. No more of it is read than a page has room for. " +
-			"Answers are pages: pass nextCursor as cursor, with the other arguments unchanged, to go on, also over the pages of an API that the server knows.",
+			"Answers are pages: pass nextCursor as cursor, with the other arguments unchanged, to go on, also over the further pages of an API.",
 		ReadOnly: tool.Yes, OpenWorld: tool.Yes, AcceptText: true, Timeout: timeout, MaxCalls: maxCalls,
 		OutputSchema: tool.PageSchema[jsontext.Value, ListSummary](),
 	}, hiding(f.policy.secrets, f.fetchJSON))

@@ -38,28 +38,46 @@ type walk struct {
 	token    string // what next leads to; "" where it tells that there is none
 	oddNext  string // what next leads to, where that is neither
 
-	found bool  // the list, or the one value in its place
-	list  bool  // it is a list
-	n     int64 // items that were read, with those skipped
-	full  bool  // the item with number n was not taken
-	buf   []byte
-	over  bool     // the item is larger than maxItem
-	odd   int      // names that held a secret
-	names []string // of members of items: some that there are, where not all are wanted
+	found    bool  // the list, or the one value in its place
+	list     bool  // it is a list
+	n        int64 // items that were read, with those skipped
+	full     bool  // the item with number n was not taken
+	trailing bool  // the document has something after the list
+	buf      []byte
+	over     bool     // the item is larger than maxItem
+	odd      int      // names that held a secret
+	names    []string // of members of items: some that there are, where not all are wanted
 }
 
-// newWalk reads from r. Lone surrogates and invalid UTF-8 become U+FFFD.
+// newWalk reads from r. Lone surrogates and invalid UTF-8 become U+FFFD. The
+// names of an object are remembered only where it is copied: they may be many.
 func newWalk(r io.Reader) *walk {
-	return &walk{dec: jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true)), want: new(selector)}
+	return &walk{dec: jsontext.NewDecoder(r, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)), want: new(selector)}
 }
 
-// document walks one document.
+// document walks a document. Where that is one item, others may follow it: not
+// all that have lines of JSON say so.
 func (w *walk) document() error {
 	err := w.value(w.items, true, w.next, w.wantNext)
-	if errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if len(w.items) > 0 || w.full || w.ended() {
 		return nil
 	}
-	return err
+	if w.list || w.dec.PeekKind() == 0 || w.lines() != nil {
+		w.trailing = true
+	}
+	return nil
+}
+
+// ended tells whether nothing follows.
+func (w *walk) ended() bool {
+	if w.dec.PeekKind() != 0 {
+		return false
+	}
+	_, err := w.dec.ReadToken()
+	return errors.Is(err, io.EOF)
 }
 
 // lines walks documents that follow each other: each is an item.
@@ -86,6 +104,8 @@ func (w *walk) lines() error {
 func (w *walk) value(items []string, onItems bool, next []string, onNext bool) error {
 	kind := w.dec.PeekKind()
 	switch {
+	case onItems && w.found: // in an object that has the name twice
+		return w.dec.SkipValue()
 	case onItems && len(items) == 0:
 		if err := w.elements(); err != nil {
 			return err
@@ -236,6 +256,7 @@ func (w *walk) copy(want *selector) error {
 	}
 	w.buf = append(w.buf, byte(kind))
 	first := true
+	var seen map[string]bool
 	for w.dec.PeekKind() != kind+2 {
 		inner := want
 		var name string
@@ -245,6 +266,9 @@ func (w *walk) copy(want *selector) error {
 				return err
 			}
 			name = tok.String()
+			if !w.over && seen[name] {
+				return fmt.Errorf("the document has an object with two members of the name %q: read it with fetch", cut(w.secrets.hide(name), 100))
+			}
 			if inner = want.member(name); inner == nil {
 				if want == w.want && len(w.names) < maxNames && len(name) < 40 && !slices.Contains(w.names, name) {
 					w.names = append(w.names, w.secrets.hide(name))
@@ -260,6 +284,12 @@ func (w *walk) copy(want *selector) error {
 		}
 		first = false
 		if kind == '{' {
+			if seen == nil {
+				seen = make(map[string]bool)
+			}
+			if !w.over {
+				seen[name] = true
+			}
 			if safe := w.secrets.hide(name); safe != name {
 				w.odd++ // two of them must not become the same
 				name = safe + strconv.Itoa(w.odd)
