@@ -25,6 +25,39 @@ type chart struct {
 	line             bool
 }
 
+// unseen says what the drawing cannot show: series that are 0 throughout, and others that are too small beside the largest.
+func (c chart) unseen() string {
+	most := 0.0
+	highest := make([]float64, len(c.names))
+	for i, list := range c.values {
+		for _, v := range list {
+			if !math.IsNaN(v) {
+				highest[i], most = max(highest[i], v), max(most, v)
+			}
+		}
+	}
+	var zero, small []string
+	for i, name := range c.names {
+		switch {
+		case len(c.values[i]) == 0:
+		case highest[i] == 0:
+			zero = append(zero, name)
+		case highest[i] < most/200:
+			small = append(small, fmt.Sprintf("%s, at most %s %s", name, number(highest[i]), c.y))
+		}
+	}
+	var said []string
+	if len(zero) > 0 && len(c.names) > 1 {
+		said = append(said, "0 throughout: "+strings.Join(zero, ", "))
+	}
+	if len(small) > 0 {
+		said = append(said, "Too small to be seen: "+strings.Join(small, "; "))
+	}
+	return strings.Join(said, ". ")
+}
+
+func number(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64) }
+
 // series collects values by name and label in the order in which they come.
 type series struct{ chart }
 
@@ -131,10 +164,10 @@ func pictures(t stdiolab.Table) []chart {
 		client, n, _ := strings.Cut(r["cell"], " ")
 		e7.add(size(n), client, r.Num("value")/max(r.Num("framesSent"), 1)*100)
 	}
-	e8 := &series{chart{id: "e8", group: "E8", title: "One result of 1 MiB in five forms", x: "form", y: "bytes"}}
+	e8 := &series{chart{id: "e8", group: "E8", title: "One result of 1 MiB in five forms", x: "form of the result", y: "KiB"}}
 	for _, r := range measured(t, "E8") {
 		if unit, ok := strings.CutPrefix(r["unit"], "bytes, "); ok {
-			e8.add(unit, r["cell"], r.Num("value"))
+			e8.add(unit, r["cell"], r.Num("value")/1024)
 		}
 	}
 	var all []chart
@@ -178,7 +211,7 @@ func theme(dark bool, background charts.Color) charts.ColorPalette {
 	return charts.MakeTheme(o)
 }
 
-// svg draws the chart; machine stands below its title.
+// svg draws the chart; machine stands above it, in a line of its own.
 func (c chart) svg(width int, dark bool, background charts.Color, machine string) ([]byte, error) {
 	narrow := width < 600
 	font := 13.0
@@ -198,8 +231,8 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 			values[i] = append(values[i], v)
 		}
 	}
-	title := charts.TitleOption{Show: charts.Ptr(true), Text: c.y, Subtext: machine, FontStyle: style, SubtextFontStyle: charts.NewFontStyleWithSize(font - 2)}
-	legend := charts.LegendOption{SeriesNames: c.names, FontStyle: style, Show: charts.Ptr(len(c.names) > 1), Offset: charts.OffsetStr{Top: "44", Left: "0"}}
+	title := charts.TitleOption{Show: charts.Ptr(true), Text: machine, FontStyle: charts.NewFontStyleWithSize(font - 2)}
+	legend := charts.LegendOption{SeriesNames: c.names, FontStyle: style, Show: charts.Ptr(len(c.names) > 1), Offset: charts.OffsetStr{Top: "28", Left: "0"}}
 	zero, most, marks := charts.Ptr(0.0), (*float64)(nil), 0
 	for _, list := range c.values {
 		for _, v := range list {
@@ -208,7 +241,7 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 			}
 		}
 	}
-	format := func(v float64) string { return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64) }
+	format := number
 	if c.y == "bytes" {
 		format = func(v float64) string { return charts.FormatValueHumanizeShort(v, 1, false) }
 	}
@@ -226,7 +259,7 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 				}
 			}
 		}
-		o.YAxis = []charts.YAxisOption{{Min: zero, Max: most, LabelCount: marks, LabelFontStyle: style, ValueFormatter: format}}
+		o.YAxis = []charts.YAxisOption{{Title: c.y, TitleFontStyle: style, Min: zero, Max: most, LabelCount: marks, LabelFontStyle: style, ValueFormatter: format}}
 		if err := p.LineChart(o); err != nil {
 			return nil, err
 		}
@@ -235,6 +268,7 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 	o := charts.NewBarChartOptionWithData(values)
 	o.Theme, o.Title, o.Legend, o.Padding, o.ValueFormatter = colors, title, legend, padding, format
 	o.CategoryAxis.Labels, o.CategoryAxis.Title, o.CategoryAxis.LabelFontStyle, o.CategoryAxis.TitleFontStyle = c.labels, c.x, style, style
+	o.CategoryAxis.LabelCount = len(c.labels)
 	o.Horizontal = len(c.labels) > 7 || narrow && (len(c.labels) > 5 || longest(c.labels) > 8)
 	if o.Horizontal { // the width of a label is reckoned in another font than a reader's: without room it would run into its bar
 		o.CategoryAxis.Labels = slices.Clone(c.labels)
@@ -247,7 +281,7 @@ func (c chart) svg(width int, dark bool, background charts.Color, machine string
 			marks = 2
 		}
 	}
-	o.ValueAxis = []charts.ValueAxisOption{{Min: zero, Max: most, LabelCount: marks, LabelFontStyle: style, ValueFormatter: format}}
+	o.ValueAxis = []charts.ValueAxisOption{{Title: c.y, TitleFontStyle: style, Min: zero, Max: most, LabelCount: marks, LabelFontStyle: style, ValueFormatter: format}}
 	if err := p.BarChart(o); err != nil {
 		return nil, err
 	}

@@ -121,7 +121,10 @@ func conclusions(t stdiolab.Table) []conclusion {
 		}
 		lines, _ := sum("E1", "println", "lines")
 		for _, w := range []string{"printNL", "rawSplit"} {
-			bad, _ := sum("E1", w, "bad")
+			bad, n := sum("E1", w, "bad")
+			if n == 0 {
+				return notMeasured, ""
+			}
 			good = good && bad > 0
 			figures = append(figures, fmt.Sprintf("%s %.0f", w, bad))
 		}
@@ -156,10 +159,10 @@ func conclusions(t stdiolab.Table) []conclusion {
 			}
 		}
 		split, _ := sum("E6", "rawSplit", "bad")
-		print, _ := sum("E6", "printNL", "bad")
-		lock, _ := sum("E6", "oneLock", "bad")
-		weir, _ := sum("E6", "weir", "bad")
-		if rounds == 0 {
+		print, prints := sum("E6", "printNL", "bad")
+		lock, locks := sum("E6", "oneLock", "bad")
+		weir, weirs := sum("E6", "weir", "bad")
+		if rounds == 0 || prints == 0 || locks == 0 || weirs == 0 {
 			return notMeasured, ""
 		}
 		return verdict(good && split > 0 && print > 0), fmt.Sprintf("%d rounds: rawSplit %.2f to %.2f %%, printNL %.0f lines in all, oneLock %.0f, weir %.0f", rounds, low, high, print, lock, weir)

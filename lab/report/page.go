@@ -58,6 +58,9 @@ th, td { text-align: left; padding: 2px 8px; border-bottom: 1px solid var(--line
 {{- range .}}
 <figure><h3>{{.Title}}</h3>
 <div class="nl">{{index .SVG 0}}</div><div class="nd">{{index .SVG 1}}</div><div class="wl">{{index .SVG 2}}</div><div class="wd">{{index .SVG 3}}</div>
+{{- with .Unseen}}
+<figcaption class="soft">{{.}}.</figcaption>
+{{- end}}
 </figure>
 {{- end}}
 </div>

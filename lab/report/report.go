@@ -23,6 +23,7 @@ var widths = [2]int{360, 760}
 
 type pageChart struct {
 	ID, Group, Title, X, Y string
+	Unseen                 string           // what the drawings cannot show
 	SVG                    [4]template.HTML // narrow light, narrow dark, wide light, wide dark
 }
 
@@ -45,7 +46,7 @@ func HTML(w io.Writer, t stdiolab.Table) error {
 	}{Machine: machine(t), Env: environment(t), Conclusions: conclusions(t), Total: total(t)}
 	drawn := map[string][]pageChart{}
 	for _, c := range pictures(t) {
-		p := pageChart{ID: c.id, Group: c.group, Title: c.title, X: c.x, Y: c.y}
+		p := pageChart{ID: c.id, Group: c.group, Title: c.title, X: c.x, Y: c.y, Unseen: c.unseen()}
 		for i := range p.SVG {
 			b, err := c.svg(widths[i/2], i%2 == 1, charts.ColorTransparent, page.Machine)
 			if err != nil {

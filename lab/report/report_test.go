@@ -5,11 +5,16 @@ package report
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/go-analyze/charts"
 
 	"github.com/weir-mcp/weir/lab/stdiolab"
 )
@@ -87,6 +92,61 @@ func TestConclusions(t *testing.T) {
 	}
 	if got := verdicts(table); got[3] != 'R' || got[8] != 'R' {
 		t.Errorf("with a damaged frame and an exception: %s", got)
+	}
+	for _, writer := range []string{"rawSplit", "printNL", "oneLock", "weir"} {
+		table := recorded(t)
+		table.Rows = slices.DeleteFunc(table.Rows, func(r stdiolab.Row) bool { return r["writer"] == writer })
+		if got := verdicts(table); got[3] != 'N' || got[5] != 'N' {
+			t.Errorf("without the rows of %s: %s", writer, got)
+		}
+	}
+}
+
+// TestUnseen: what lies on the axis, or is too low to be drawn, is said in words.
+func TestUnseen(t *testing.T) {
+	c := chart{y: "ms", names: []string{"a", "b", "c", "d"}, values: [][]float64{{4000, math.NaN()}, {0, 0}, {0.2, 0.625}, {}}}
+	if got, want := c.unseen(), "0 throughout: b. Too small to be seen: c, at most 0.63 ms"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := (chart{names: []string{"a"}, values: [][]float64{{0}}}).unseen(); got != "" {
+		t.Errorf("of one series: %q", got)
+	}
+	var page bytes.Buffer
+	if err := HTML(&page, recorded(t)); err != nil || !strings.Contains(page.String(), "0 throughout: println, printlnGBK, oneLock, batch512, weir.") {
+		t.Errorf("E1 does not say which writers lie on the axis: %v", err)
+	}
+}
+
+// TestMachineLine: the machine has a line of its own above each drawing, and the units stand at an axis.
+func TestMachineLine(t *testing.T) {
+	table := recorded(t)
+	for _, c := range pictures(table) {
+		for _, width := range widths {
+			b, err := c.svg(width, false, charts.ColorWhite, machine(table))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts [][]int // x, y
+			unit, top := false, -1
+			for _, m := range regexp.MustCompile(`<text x="(-?\d+)" y="(-?\d+)"[^>]*>([^<]*)<`).FindAllStringSubmatch(string(b), -1) {
+				x, _ := strconv.Atoi(m[1])
+				y, _ := strconv.Atoi(m[2])
+				if m[3] == machine(table) {
+					top = y
+					continue
+				}
+				unit = unit || m[3] == c.y
+				texts = append(texts, []int{x, y})
+			}
+			if top < 0 || !unit {
+				t.Errorf("%s, %d px: machine at %d, unit %q drawn: %v", c.id, width, top, c.y, unit)
+			}
+			for _, at := range texts {
+				if at[1] < top+10 {
+					t.Errorf("%s, %d px: a text at %v, the machine at %d", c.id, width, at, top)
+				}
+			}
+		}
 	}
 }
 

@@ -257,7 +257,7 @@ func (c Config) reply() error {
 	}
 	buf := make([]byte, 0, c.Size+2)
 	in := bufio.NewReader(os.Stdin)
-	n := 0
+	n, passed := 0, 0
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -272,6 +272,7 @@ func (c Config) reply() error {
 		}
 		id, _ := frameID(line)
 		if id < 0 {
+			passed++
 			continue
 		}
 		n++
@@ -296,6 +297,9 @@ func (c Config) reply() error {
 		one.out.report()
 	}
 	fmt.Fprintf(os.Stderr, "%s%d\n", waitedPrefix, longest.Load()/1000)
+	if passed > 0 {
+		fmt.Fprintf(os.Stderr, "stdiolab lines without an id, which are not answered: %d; one that is: {\"id\":7}\n", passed)
+	}
 	sent(n)
 	return nil
 }

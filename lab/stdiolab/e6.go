@@ -17,6 +17,9 @@ var (
 	e6Batches = []string{"oneLock", "batch512"}
 )
 
+// e6BatchSizes are the sizes at which batches are compared, and how many frames of each.
+var e6BatchSizes = []struct{ size, frames int }{{1024, 8000}, {65536, 1000}}
+
 // e6 repeats what E1 says in alternation, since one percentage moves from run to run; then it shows what a batch costs.
 func (l *lab) e6(ctx context.Context) error {
 	for round := 1; round <= l.o.Rounds; round++ {
@@ -31,7 +34,7 @@ func (l *lab) e6(ctx context.Context) error {
 			}
 		}
 	}
-	for _, s := range []struct{ size, frames int }{{1024, 8000}, {65536, 1000}} {
+	for _, s := range e6BatchSizes {
 		for _, w := range e6Batches {
 			r, _, err := l.push(ctx, "batch", 0, Config{Writer: w, Threads: 8, Frames: s.frames, Size: s.size}, startOptions{})
 			if err != nil {

@@ -304,6 +304,20 @@ func TestPipelines(t *testing.T) {
 	}
 }
 
+// TestReplyByHand: a line that is not answered is said to be so.
+func TestReplyByHand(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, testLab(t).command[0], "server", "-mode=reply", "-size=100")
+	var said bytes.Buffer
+	cmd.Stdin, cmd.Stderr = strings.NewReader("a\n{\"id\":7}\n"), &said
+	out, err := cmd.Output()
+	if err != nil || bytes.Count(out, []byte("\n")) != 1 || !bytes.Contains(out, []byte(`"id":7,`)) || !strings.Contains(said.String(), "without an id, which are not answered: 1;") {
+		t.Errorf("%s, %v; it said %s", out, err, said.String())
+	}
+}
+
 // TestDamaging: a cell that must damage and did not is run again, and one that must not is run once.
 func TestDamaging(t *testing.T) {
 	l := testLab(t)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,8 +63,8 @@ func (t Table) verify(here map[string]string, out io.Writer) error {
 		}
 		return ErrNothing
 	}
-	say("2 lines", "lines = framesSent + 1 and lostLines = 0 in every row of E1, E1B and E6", lines)
-	const encoding = "printlnGBK not UTF-8 and GBK in over 99 % of its lines; every other writer UTF-8 throughout, save rawOne, rawSplit and twoProcs"
+	say("2 lines", "lines = framesSent + 1 and lostLines = 0 in every row of E1, E1B and E6, which ran what its cell says, once", lines)
+	const encoding = "printlnGBK not UTF-8 and GBK in over 99 % of its lines; every other writer UTF-8 throughout, save rawOne, rawSplit and twoProcs; no switch changes a byte"
 	const tearing = "with more than one thread, no frame damaged by println, printlnGBK, oneLock, batch512 and weir, nor up to PIPE_BUF by rawOne and twoProcs; " +
 		"some by printNL, by rawSplit at every size, and by rawOne (more at 256 KiB) and twoProcs from 16,384 bytes on; CRLF in every line of printlnGBK alone; " +
 		"with one thread none by any but twoProcs"
@@ -119,10 +120,28 @@ func (r Row) where() string {
 	return s
 }
 
+// share says whether a column of percentages has the share of n in the lines of the row, to the three digits that a row keeps.
+func (r Row) share(column string, n float64) bool {
+	v, ok := r.Number(column)
+	return ok && math.Abs(v-n/max(r.Num("lines"), 1)*100) < 0.002
+}
+
 func (t Table) verifyLines() verdict {
 	var v verdict
+	seen := map[string]bool{}
 	for _, r := range t.judged("E1", "E1B", "E6") {
 		v.judged++
+		if cell := strings.Join([]string{r["group"], r["cell"], r["round"], r["writer"], r["opt"], r["size"]}, ","); seen[cell] {
+			v.problem("%s: two rows of %s", r.where(), r["cell"])
+		} else {
+			seen[cell] = true
+		}
+		if named, _, _ := strings.Cut(r["cell"], " "); r["group"] == "E1" && r["cell"] != controlCell && r["size"] != named {
+			v.problem("%s: frames of %q bytes in cell %s", r.where(), r["size"], r["cell"])
+		}
+		if r["frames"] != r["framesSent"] {
+			v.problem("%s: %q frames asked for, %q sent", r.where(), r["frames"], r["framesSent"])
+		}
 		lines, ok1 := r.Number("lines")
 		sent, ok2 := r.Number("framesSent")
 		lost, ok3 := r.Number("lostLines")
@@ -141,6 +160,12 @@ func (t Table) verifyEncoding() verdict {
 		if !ok {
 			v.problem("%s: utf8Fail is %q", r.where(), r["utf8Fail"])
 			continue
+		}
+		if !r.share("utf8FailPct", fail) {
+			v.problem("%s: utf8FailPct is %q, and %s of %s lines are not UTF-8", r.where(), r["utf8FailPct"], r["utf8Fail"], r["lines"])
+		}
+		if r["group"] == "E1B" && r["value"] != "1" {
+			v.problem("%s: its bytes are not those that came without a switch", r.where())
 		}
 		switch r["writer"] {
 		case "printlnGBK":
@@ -170,7 +195,14 @@ func (t Table) verifyTearing() verdict {
 			continue
 		}
 		writer := r["writer"]
+		if damaged := r.Num("torn") + r.Num("merged"); bad != damaged+r.Num("mixed") || !r.share("tornPct", damaged) || !r.share("badPct", bad) {
+			v.problem("%s: torn, merged and mixed (%q, %q, %q) are not bad (%q), or not the shares that tornPct (%q) and badPct (%q) say",
+				r.where(), r["torn"], r["merged"], r["mixed"], r["bad"], r["tornPct"], r["badPct"])
+		}
 		if r["cell"] == controlCell {
+			if r["threads"] != "1" {
+				v.problem("%s: a control with %q threads instead of 1", r.where(), r["threads"])
+			}
 			if writer != "twoProcs" && bad != 0 {
 				v.problem("%s with one thread: %s bad lines, which the classifier must have invented", r.where(), r["bad"])
 			}
@@ -206,13 +238,13 @@ func (t Table) verifyTearing() verdict {
 		if rule.whole(size) && bad != 0 {
 			v.problem("%s: %s bad lines instead of none", r.where(), r["bad"])
 		}
-		if r["group"] == "E1" && rule.damages(size) && bad == 0 {
+		if r["group"] == "E1" && rule.damages(size) && bad <= 0 {
 			v.problem("%s: no bad line: the lab did not run", r.where())
 		}
 	}
 	for _, writer := range Writers {
 		for _, group := range []string{"E1", "E6"} {
-			if n, ran := damage[group+" "+writer]; ran && n == 0 && rules[writer].sum {
+			if n, ran := damage[group+" "+writer]; ran && n <= 0 && rules[writer].sum {
 				v.problem("%s in %s: no bad line in all its rows: the lab did not run", writer, group)
 			}
 		}
@@ -233,6 +265,7 @@ func (v *verdict) missing(t Table, groups ...string) {
 		have[r["group"]]++
 		have[r["group"]+" "+r["writer"]+" "+r["cell"]]++
 		have[r["group"]+" "+r["writer"]+" "+r["opt"]]++
+		have[r["group"]+" "+r["writer"]+" "+r["cell"]+" "+r["size"]]++
 	}
 	var owed []string
 	for _, w := range Writers {
@@ -253,7 +286,9 @@ func (v *verdict) missing(t Table, groups ...string) {
 		owed = append(owed, "E6 "+w+" round")
 	}
 	for _, w := range e6Batches {
-		owed = append(owed, "E6 "+w+" batch")
+		for _, s := range e6BatchSizes {
+			owed = append(owed, "E6 "+w+" batch "+strconv.Itoa(s.size))
+		}
 	}
 	for _, row := range owed {
 		group, _, _ := strings.Cut(row, " ")

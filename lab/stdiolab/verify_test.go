@@ -70,7 +70,9 @@ func TestVerify(t *testing.T) {
 		{"rawSplit safe at one size", func(t *testing.T, table *Table) { rows(t, *table, "E1", "rawSplit", "4096")[0].set("bad", 0) }, []string{"4 tearing"}, "rawSplit at 4096"},
 		{"printNL safe throughout", func(t *testing.T, table *Table) {
 			for _, r := range rows(t, *table, "E6", "printNL", "") {
-				r.set("bad", 0)
+				for _, column := range []string{"torn", "merged", "mixed", "bad", "tornPct", "badPct"} {
+					r.set(column, 0)
+				}
 			}
 		}, []string{"4 tearing"}, "printNL in E6: no bad line in all its rows"},
 		{"one thread", func(t *testing.T, table *Table) { rows(t, *table, "E6", "rawSplit", "")[0].set("threads", 1) }, []string{"4 tearing"}, "1 threads"},
@@ -79,7 +81,9 @@ func TestVerify(t *testing.T) {
 		{"CRLF from two prints", func(t *testing.T, table *Table) { rows(t, *table, "E6", "printNL", "round")[0].set("crlf", 1) }, []string{"4 tearing"}, `E6 printNL at 1024 in round 1: crlf is "1"`},
 		{"an id twice", func(t *testing.T, table *Table) { rows(t, *table, "E1", "batch512", "65536")[0].set("dup", 1) }, []string{"4 tearing"}, `dup is "1"`},
 		{"GBK without CRLF", func(t *testing.T, table *Table) { rows(t, *table, "E1", "printlnGBK", "4096")[0].set("crlf", 3000) }, []string{"4 tearing"}, "3000 of 3001 lines end in CRLF"},
-		{"GBK but for one frame", func(t *testing.T, table *Table) { rows(t, *table, "E1", "printlnGBK", "1024")[0].set("utf8Fail", 7999) }, []string{"4 tearing"}, "7999 of 8000 frames"},
+		{"GBK but for one frame", func(t *testing.T, table *Table) {
+			rows(t, *table, "E1", "printlnGBK", "1024")[0].set("utf8Fail", 7999).set("utf8FailPct", 99.975)
+		}, []string{"4 tearing"}, "7999 of 8000 frames"},
 		{"rawOne that does not grow", func(t *testing.T, table *Table) { rows(t, *table, "E1", "rawOne", "262144")[0].set("bad", 1) }, []string{"4 tearing"}, "which is not more"},
 		{"twoProcs safe at 16 KiB", func(t *testing.T, table *Table) { rows(t, *table, "E1", "twoProcs", "16384")[0].set("bad", 0) }, []string{"4 tearing"}, "the lab did not run"},
 		{"a control missing", func(t *testing.T, table *Table) { rows(t, *table, "E1", "weir", controlCell)[0].set("group", "E9") }, []string{"4 tearing"}, "no row E1 weir E1-control"},
@@ -88,6 +92,31 @@ func TestVerify(t *testing.T) {
 		{"a row missing", func(t *testing.T, table *Table) {
 			rows(t, *table, "E1", "println", "65536")[0].set("group", "E9")
 		}, []string{"4 tearing"}, "no row E1 println 65536"},
+		{"a child with the defaults", func(t *testing.T, table *Table) {
+			rows(t, *table, "E1", "weir", "65536")[0].set("frames", 8000).set("framesSent", 8000).set("lines", 8001).set("size", 1024)
+		}, []string{"2 lines"}, `E1 weir at 1024: frames of "1024" bytes in cell 65536`},
+		{"more frames than were asked for", func(t *testing.T, table *Table) {
+			rows(t, *table, "E6", "weir", "round")[0].set("framesSent", 8001).set("lines", 8002)
+		}, []string{"2 lines"}, `"8000" frames asked for, "8001" sent`},
+		{"a row twice", func(t *testing.T, table *Table) {
+			rows(t, *table, "E6", "rawSplit", "round")[1].set("round", 1)
+		}, []string{"2 lines"}, "E6 rawSplit at 1024 in round 1: two rows of round"},
+		{"a share that is not the count's", func(t *testing.T, table *Table) {
+			rows(t, *table, "E1", "oneLock", "4096")[0].set("utf8FailPct", 0.1)
+		}, []string{"3 encoding"}, `E1 oneLock at 4096: utf8FailPct is "0.1", and 0 of 3001`},
+		{"no share", func(t *testing.T, table *Table) { delete(rows(t, *table, "E1", "weir", "1024")[0], "utf8FailPct") }, []string{"3 encoding"}, `utf8FailPct is ""`},
+		{"a switch that changes bytes", func(t *testing.T, table *Table) {
+			rows(t, *table, "E1B", "oneLock", "go")[3].set("value", 0)
+		}, []string{"3 encoding"}, "E1B oneLock at 2048 with LANG=zh_CN.GBK: its bytes are not those"},
+		{"torn and not bad", func(t *testing.T, table *Table) { rows(t, *table, "E1", "println", "1024")[0].set("torn", 3) }, []string{"4 tearing"}, "E1 println at 1024: torn, merged and mixed"},
+		{"mixed and not bad", func(t *testing.T, table *Table) { rows(t, *table, "E1", "batch512", controlCell)[0].set("mixed", 3) }, []string{"4 tearing"}, `E1 batch512 at 1024: torn, merged and mixed ("0", "0", "3")`},
+		{"torn by its share", func(t *testing.T, table *Table) { rows(t, *table, "E6", "oneLock", "round")[2].set("tornPct", 0.5) }, []string{"4 tearing"}, `tornPct ("0.5")`},
+		{"bad by its share", func(t *testing.T, table *Table) { rows(t, *table, "E1", "weir", controlCell)[0].set("badPct", 1) }, []string{"4 tearing"}, `badPct ("1")`},
+		{"fewer than none", func(t *testing.T, table *Table) {
+			rows(t, *table, "E1", "rawSplit", "65536")[0].set("bad", -1).set("mixed", -1).set("torn", 0).set("merged", 0).set("tornPct", 0).set("badPct", -0.249)
+		}, []string{"4 tearing"}, "rawSplit at 65536: no bad line"},
+		{"a control with eight threads", func(t *testing.T, table *Table) { rows(t, *table, "E1", "weir", controlCell)[0].set("threads", 8) }, []string{"4 tearing"}, `a control with "8" threads`},
+		{"a batch missing", func(t *testing.T, table *Table) { rows(t, *table, "E6", "batch512", "batch")[1].set("group", "E9") }, []string{"4 tearing"}, "no row E6 batch512 batch 65536"},
 		{"skipped is not judged", func(t *testing.T, table *Table) {
 			r := rows(t, *table, "E1", "twoProcs", "65536")[0]
 			r.set("bad", 0).set("lines", 1).set("note", "skipped: no such thing here")
