@@ -324,6 +324,21 @@ func FuzzRedactor(f *testing.F) {
 	})
 }
 
+// A text of which each character can be read in many ways costs no more than its length.
+func TestSpellingSteps(t *testing.T) {
+	const secret = `a b c d e f "g" %%`
+	for _, unit := range []string{"\n", " ", "+", `\n`, "%0a", " b\n"} {
+		steps := 1000
+		text := "a" + strings.Repeat(unit, 2000)
+		if n, more := spelling([]byte(text), secret, -1, &steps); n > 0 || more && steps < 0 {
+			t.Errorf("%q: %d, %v", unit, n, more)
+		}
+		if steps < 500 {
+			t.Errorf("%q took %d steps", unit, 1000-steps)
+		}
+	}
+}
+
 // No charset, chosen or declared, makes a text of a secret from which that can
 // be had again; nor does a link's URL, which is escaped anew.
 func TestSecretInAnotherText(t *testing.T) {

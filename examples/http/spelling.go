@@ -10,6 +10,11 @@ import (
 	"unicode/utf8"
 )
 
+const (
+	maxSkipped = 8  // line breaks or NULs between two characters
+	maxWhite   = 16 // characters of white space in the place of some
+)
+
 // maxLayers is how often a character may be escaped in the same way: %2522 has
 // two layers.
 const maxLayers = 4
@@ -57,7 +62,8 @@ func (s secrets) spelled(first *byteSet, text []byte) (size int, more bool) {
 			continue
 		}
 		window := text[:min(len(text), 12*len(secret)+64)]
-		n, unfinished := spelling(window, secret, false)
+		steps := 8*len(secret) + 256
+		n, unfinished := spelling(window, secret, -1, &steps)
 		size = max(size, n)
 		more = more || unfinished && len(window) == len(text)
 	}
@@ -68,15 +74,17 @@ func (s secrets) spelled(first *byteSet, text []byte) (size int, more bool) {
 // before that can be told. Each character may stand for itself, in small or
 // capital letters, or be escaped as in URLs, HTML, or JSON. White space is any
 // white space; line breaks and NULs within a secret do not count: base64 has
-// the ones, and UTF-16 read as something else the others.
-func spelling(text []byte, secret string, begun bool) (size int, more bool) {
+// the ones, and UTF-16 read as something else the others. How many were skipped
+// just before is skipped, and -1 where secret is not begun. It gives up when steps
+// are used up, which only a text made for that can do.
+func spelling(text []byte, secret string, skipped int, steps *int) (size int, more bool) {
 	for secret != "" {
 		if size == len(text) {
 			return 0, true
 		}
 		c := lower(text[size])
-		if escape(c) || white(secret[0]) || begun && (c == '\n' || c == '\r' || c == 0) {
-			n, more := escapedSpelling(text[size:], secret, begun)
+		if escape(c) || white(secret[0]) || skipped >= 0 && (c == '\n' || c == '\r' || c == 0) {
+			n, more := escapedSpelling(text[size:], secret, skipped, steps)
 			if n == 0 {
 				return 0, more
 			}
@@ -85,21 +93,28 @@ func spelling(text []byte, secret string, begun bool) (size int, more bool) {
 		if c != secret[0] {
 			return 0, false
 		}
-		size, secret, begun = size+1, secret[1:], true
+		size, secret, skipped = size+1, secret[1:], 0
 	}
 	return size, false
 }
 
 // escapedSpelling is spelling for a text whose first character has more than one reading.
-func escapedSpelling(text []byte, secret string, begun bool) (size int, more bool) {
+func escapedSpelling(text []byte, secret string, skipped int, steps *int) (size int, more bool) {
+	if *steps--; *steps < 0 {
+		return 0, false
+	}
 	var room [maxReadings]symbol
 	all, more := readings(room[:0], text)
 	for _, r := range all {
 		var rests [2]string // of the secret, after this reading
+		skips := 0
 		switch {
 		case white(secret[0]) && (strings.Trim(r.char, " \t\r\n\f\u00a0") == "" || r.char == "+"):
 			rests[0] = strings.TrimLeft(secret, " \t") // the end of the white space, or not yet
-			rests[1] = secret
+			if skipped < maxWhite {
+				rests[1] = secret
+				skips = max(skipped, 0) + 1
+			}
 			if rests[0] == "" {
 				return r.size, false
 			}
@@ -107,14 +122,19 @@ func escapedSpelling(text []byte, secret string, begun bool) (size int, more boo
 			if rests[0] = secret[len(r.char):]; rests[0] == "" {
 				return r.size, false
 			}
-		case begun && (r.char == "\n" || r.char == "\r" || r.char == "\x00"):
+		case skipped >= 0 && skipped < maxSkipped && (r.char == "\n" || r.char == "\r" || r.char == "\x00"):
 			rests[0] = secret
+			skips = skipped + 1
 		}
-		for _, rest := range rests {
+		for i, rest := range rests {
 			if rest == "" {
 				continue
 			}
-			n, unfinished := spelling(text[r.size:], rest, true)
+			after := skips
+			if i == 0 && rests[1] != "" {
+				after = 0
+			}
+			n, unfinished := spelling(text[r.size:], rest, after, steps)
 			if n > 0 {
 				return r.size + n, more || unfinished
 			}
