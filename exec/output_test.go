@@ -38,6 +38,7 @@ func TestString(t *testing.T) {
 		{"held and ended", Output{End: PipesHeld, Stdout: stream("hi\n")}, "[git exited with status 0; a process that it had left behind held its output open, and was ended]\nhi"},
 		{"held", Output{End: PipesHeld, Stdout: Stream{Head: "hi\n", Bytes: 3, SoFar: true}, Survivors: []Survivor{{42, "sleep"}, {43, "cat"}}},
 			"[git exited with status 0; still running: sleep (pid 42), cat (pid 43)]\nhi\n[this is the output so far; another process still holds it open]"},
+		{"lost", Output{End: Unknown, ExitCode: -1, MayRun: "its id is 7", Stdout: Stream{Head: "hi\n", Bytes: 3, SoFar: true}}, "[git ended, and how is not known; it may still be running: its id is 7]\nhi\n[this is the output so far]"},
 		{"invalid", Output{End: Exited, Stdout: Stream{Head: "one of many \uFFFD", Bytes: 13, Invalid: true}}, "one of many \uFFFD\n[bytes that are not UTF-8 are shown as \uFFFD]"},
 		{"zero bytes", Output{End: Exited, Stdout: stream("\x7fELF\x00\x1b[2J\a"), Stderr: stream("warning\n")}, "[10 bytes of binary output, not shown]\n[standard error]\nwarning"},
 		{"zero bytes in the tail", Output{End: Exited, Stdout: Stream{Head: "a\n", Tail: "\x00", Bytes: 12345, Lines: 7, Dropped: 12342, Truncated: true}, Full: "Ask for a7."}, "[12,345 bytes of binary output, not shown; to see it, ask for a7]"},

@@ -44,9 +44,15 @@ func (o *Output) text(outBinary, errBinary bool) string {
 	if o.Stdout.Bytes == 0 && o.Stderr.Bytes == 0 {
 		b.WriteString("[no output]\n")
 	}
+	holds := func(note string) string {
+		if o.MayRun != "" { // it may be only the connection that is gone
+			note = strings.Replace(note, heldOpen, "", 1)
+		}
+		return note
+	}
 	block := func(s *Stream, binary bool) {
 		if binary {
-			b.WriteString("[" + s.described(o.Full) + "]\n")
+			b.WriteString("[" + holds(s.described(o.Full)) + "]\n")
 			return
 		}
 		text := s.text(o.Full)
@@ -54,7 +60,7 @@ func (o *Output) text(outBinary, errBinary bool) string {
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			b.WriteByte('\n')
 		}
-		if note := s.note(); note != "" {
+		if note := holds(s.note()); note != "" {
 			b.WriteString("[" + note + "]\n")
 		}
 	}
@@ -81,7 +87,10 @@ func (s *Stream) note() string {
 	return strings.Join(notes, "; ")
 }
 
-const soFar = "this is the output so far; another process still holds it open"
+const (
+	soFar    = "this is the output so far" + heldOpen
+	heldOpen = "; another process still holds it open"
+)
 
 // binary tells by what was kept of a stream whether it is not text, as an
 // artifact's store does by its first bytes.

@@ -84,6 +84,7 @@ func TestAuthKeyFiles(t *testing.T) {
 // TestAuthCertificates holds that a certificate lets in where the key alone does
 // not, whether it stands beside the key, is named, or the agent has the key.
 func TestAuthCertificates(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	name := func(s string) string { return filepath.Join(dir, s) }
 	keygen(t, "-q", "-t", "ed25519", "-f", name("ca"), "-N", "")

@@ -68,11 +68,12 @@ type call struct {
 
 	watch   *time.Timer // has the guard watch it; set before pid
 	watched atomic.Bool
-	over    atomic.Bool // nobody has to watch it any more
-	ended   *answer     // of the guard, once it was asked
-	patient bool        // standard output is read at somebody else's pace
-	read    func()      // reads standard output to its end
-	reader  sync.Once   // calls read
+	watcher atomic.Pointer[guard] // by which; set before watched
+	over    atomic.Bool           // nobody has to watch it any more
+	ended   *answer               // of the guard, once it was asked
+	patient bool                  // standard output is read at somebody else's pace
+	read    func()                // reads standard output to its end
+	reader  sync.Once             // calls read
 }
 
 // Whether the command was handed over. The step away from notSent is taken
@@ -395,6 +396,7 @@ func (c *call) marked(m mark) {
 		c.watch = time.AfterFunc(watchTime, func() {
 			if !isClosed(c.exited) {
 				g.watch(m.pid, c.id, c.grace())
+				c.watcher.Store(g)
 				c.watched.Store(true)
 				if c.over.Load() { // it may have been taken off the list before
 					g.unwatch(m.pid, c.id)

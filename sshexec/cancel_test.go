@@ -42,6 +42,7 @@ func (s *seen) Write(p []byte) (int, error) {
 // TestEndReachesProcesses holds that what a command has started over there is
 // gone, all of it, when the call is over: looked for on the server itself.
 func TestEndReachesProcesses(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	h := testHost(t, sharedSSHD(t))
 	mustRun(t, t.Context(), h, exec.Cmd{Path: "true"})
@@ -105,8 +106,60 @@ func TestEndReachesProcesses(t *testing.T) {
 	}
 }
 
+// TestCloseSays holds that a command whose host is closed is said to be ended over
+// there, where a guard knows it, and that it is.
+func TestCloseSays(t *testing.T) {
+	t.Parallel()
+	needProc(t)
+	for range 5 {
+		h := testHost(t, sharedSSHD(t))
+		sleep := tempSleep()
+		t.Cleanup(func() { killAll(processes("sleep " + sleep)) })
+		cmd := sh("echo ready; exec sleep " + sleep)
+		ready := newSeen("ready\n")
+		cmd.Sink = ready
+		go func() {
+			<-ready.ch
+			guarded(h)
+			h.mu.Lock()
+			g := h.link.conn.currentGuard()
+			h.mu.Unlock()
+			for told := false; !told; time.Sleep(5 * time.Millisecond) {
+				g.mu.Lock()
+				told = g.watched > 0
+				g.mu.Unlock()
+			}
+			<-g.list(1, newID()).done // it has read what came before
+			h.Close()
+		}()
+		o := mustRun(t, t.Context(), h, cmd)
+		if o.End != exec.Unknown || !errors.Is(o.Err, ErrClosed) || !strings.Contains(o.MayRun, "it is ended there when the server notices") || strings.Contains(o.String(), "another process") {
+			t.Errorf("%v, may run: %q", o, o.MayRun)
+		}
+		eventually(t, "it is ended", func() bool { return len(processes("sleep "+sleep)) == 0 })
+	}
+}
+
+// TestLostGuard holds that this is said too when the guard's session has already
+// ended with the connection.
+func TestLostGuard(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
+	c := &call{h: &Host{}, conn: &conn{lost: over}}
+	c.watcher.Store(&guard{up: over})
+	c.watched.Store(true)
+	if text := c.mayRun(7); !strings.Contains(text, "it is ended there when") {
+		t.Error(text)
+	}
+	c.watcher.Store(&guard{up: make(chan struct{})})
+	if text := c.mayRun(7); !strings.Contains(text, "nothing there could be told") {
+		t.Error(text)
+	}
+}
+
 // TestKeepSurvivors holds that what is kept is named, and lives.
 func TestKeepSurvivors(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	h := testHost(t, sharedSSHD(t))
 	sleep := tempSleep()
@@ -128,6 +181,7 @@ func TestKeepSurvivors(t *testing.T) {
 // TestBackground holds that a command in the background with its output
 // elsewhere does not hold the call.
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	h := testHost(t, sharedSSHD(t))
 	sleep := tempSleep()
@@ -182,6 +236,7 @@ func init() {
 // TestClientKilled holds that the processes of a client that is killed are
 // ended on the other machine.
 func TestClientKilled(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	s := sharedSSHD(t)
 	writeFile(t, s.KeyFile+".host", []byte(knownhosts.Line([]string{knownhosts.Normalize(s.Addr)}, s.HostKey)+"\n"))
@@ -233,6 +288,7 @@ func TestClientKilled(t *testing.T) {
 // TestForcedCommand holds that a command that the server puts in the place of
 // ours is reported as one that nothing can end.
 func TestForcedCommand(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	for _, where := range []string{"authorized_keys", "ForceCommand"} {
 		t.Run(where, func(t *testing.T) {
@@ -276,6 +332,7 @@ func endForced(t *testing.T, s *sshdtest.Server, sleep string) {
 // TestOtherShells holds that commands run, and are ended, whatever shell the
 // account has; where one cannot be ended, the Output says so.
 func TestOtherShells(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	for _, tt := range []struct {
 		shell string
@@ -313,6 +370,7 @@ func TestOtherShells(t *testing.T) {
 			sleep := tempSleep()
 			ctx, cancel := context.WithCancel(t.Context())
 			cmd := sh("echo ready >&2; sleep " + sleep) // behind the marker on the same stream
+			cmd.Grace = 20 * time.Second                // on a busy machine too, SIGTERM is what ends it
 			ready := newSeen("ready\n")
 			cmd.Sink = ready
 			go func() {

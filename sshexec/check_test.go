@@ -6,6 +6,7 @@ package sshexec
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,25 @@ func TestCheck(t *testing.T) {
 	}
 	if !errors.Is((&Host{Address: "x", Auth: Auth{Agent: "none", KeyFiles: []string{locked}, Passphrase: phrase("wrong")}}).Check(t.Context()), ErrPassphrase) {
 		t.Error("a wrong passphrase is not ErrPassphrase")
+	}
+}
+
+// TestAddressIsChecked holds that a call says what is wrong with an address,
+// before a name server is asked.
+func TestAddressIsChecked(t *testing.T) {
+	for _, address := range []string{"u@127.0.0.1:22", "127.0.0.1:99999", "a b", "ssh://x"} {
+		h := &Host{Address: address, User: "me", Auth: Auth{Agent: "none", KeyFiles: []string{}}}
+		h.dialer = func(context.Context, string, string) (net.Conn, error) {
+			t.Error("it is called")
+			return nil, os.ErrInvalid
+		}
+		_, err := h.Run(t.Context(), sh("true"))
+		var field *FieldError
+		var stage *Error
+		if !errors.As(err, &field) || field.Field != "Host.Address" || !errors.As(err, &stage) || stage.Stage != StageConnect {
+			t.Errorf("%s: %v", address, err)
+		}
+		h.Close()
 	}
 }
 

@@ -24,6 +24,9 @@ func (h *Host) connect(ctx context.Context, d *dial, hop bool) (_ *conn, err err
 	if h.Address == "" {
 		return nil, errors.New("no address: set Host.Address")
 	}
+	if err := checkAddress(h.Address); err != nil {
+		return nil, &FieldError{"Host.Address", err}
+	}
 	user := h.user()
 	if user == "" {
 		return nil, errors.New("no user: set Host.User")

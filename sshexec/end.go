@@ -104,7 +104,14 @@ func (c *call) giveUp(ctx context.Context) (*exec.Output, error) {
 		return nil, c.abort(ctx, cause)
 	}
 	c.conn.run(c.readOut)
-	c.signal("KILL") // nobody can say whether there is something to be killed
+	// It may have begun, and its answer be on the way to us, or be waiting for its
+	// turn here.
+	c.awaitMark()
+	if c.pid.Load() != 0 && c.conn.currentGuard() != nil {
+		c.end(ctx, true)
+	} else {
+		c.signal("KILL") // nobody can say whether there is something to be killed
+	}
 	o := c.report(ctx, end)
 	if o.Cause == "" {
 		o.Cause = c.secrets.Hide(cause.Error())

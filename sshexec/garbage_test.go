@@ -115,6 +115,7 @@ func TestKept(t *testing.T) {
 // TestSinkHolds holds that a Sink that does not return holds up neither the end
 // of its call, whose two streams share one window, nor other calls.
 func TestSinkHolds(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	h := testHost(t, sharedSSHD(t))
 	mustRun(t, t.Context(), h, exec.Cmd{Path: "true"})

@@ -20,6 +20,7 @@ import (
 // that each of the three is checked by its own host key and logs in by its own
 // key.
 func TestConfigReaches(t *testing.T) {
+	t.Parallel()
 	program := openSSH(t, "ssh")
 	servers := []*sshdtest.Server{sshdtest.Start(t, sshdtest.Options{}), sshdtest.Start(t, sshdtest.Options{}), sharedSSHD(t)}
 	dir := t.TempDir()

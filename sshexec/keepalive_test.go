@@ -122,6 +122,7 @@ func (p *proxy) serve(client net.Conn, target string) {
 // the command may run; the connection is closed; and the first thing that is
 // done on the next one is to end the command.
 func TestNetworkGone(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	s := sharedSSHD(t)
 	for _, tt := range []struct {

@@ -176,6 +176,11 @@ func (l *line) script(kind shellKind, letter string) string {
 		run = `exec "$@"`
 	}
 	b.WriteString("command -v " + quoteAlways(l.path) + " >/dev/null||{ ")
+	if strings.Contains(l.path, "/") {
+		b.WriteString("test -e " + quote(l.path) + "&&{ ")
+		mark("x")
+		b.WriteString("exit 126;};")
+	}
 	mark("n")
 	b.WriteString("exit 127;};")
 	mark("$$:" + letter)
@@ -237,12 +242,12 @@ func isName(s string) bool {
 type mark struct {
 	pid  int
 	kind shellKind
-	why  byte // 'd' or 'n' when it did not run the program
+	why  byte // 'd', 'n' or 'x' when it did not run the program
 }
 
 // parseMark reads what stands between the id and the line end.
 func parseMark(s string) (m mark, ok bool) {
-	if s == "d" || s == "n" {
+	if s == "d" || s == "n" || s == "x" {
 		return mark{why: s[0]}, true
 	}
 	pid, kind, found := strings.Cut(s, ":")

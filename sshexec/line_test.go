@@ -60,7 +60,7 @@ func FuzzQuote(f *testing.F) {
 
 // FuzzDecode holds the same for what is written so that no shell changes it.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"a", "it's \"x\"", "\\0101", "$x `y`", "a\nb", "!", "%s %%", "汉\xff"} {
+	for _, s := range []string{"a", "it's \"x\"", "\\0101", "$x `y`", "a\nb", "'1\n7\x013", "!", "%s %%", "汉\xff"} {
 		f.Add(s)
 	}
 	shells := posixShells(f)
@@ -112,6 +112,7 @@ func TestMarker(t *testing.T) {
 		{"banner\nweir:0123:4711:s\nx", "banner\nx", 4711, otherShell, 0},
 		{"no line endweir:0123:4711:r\nx", "no line endx", 4711, restrictedShell, 0},
 		{"weir:0123:n\n", "", 0, 0, 'n'},
+		{"weir:0123:x\n", "", 0, 0, 'x'},
 		{"cd: no\nweir:0123:d\n", "cd: no\n", 0, 0, 'd'},
 		{"weir:0124:4711:p\n", "weir:0124:4711:p\n", 0, 0, 0},
 		{"weir:0123:x:p\nweir:0123:1:p\nweir:0123:\n", "weir:0123:x:p\nweir:0123:1:p\nweir:0123:\n", 0, 0, 0},
@@ -158,6 +159,7 @@ func FuzzMarker(f *testing.F) {
 // no server: at the end of its input it ends what is on its list, and only if
 // it is the call's.
 func TestGuardList(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	for _, shell := range append(posixShells(t), "busybox") {
 		args := []string{"-c", guardScript}
@@ -272,6 +274,7 @@ func collect(ctx context.Context, h *Host, cmd exec.Cmd) (lines []string, err er
 
 // TestLines holds that lines come as those of exec do.
 func TestLines(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	h := testHost(t, sharedSSHD(t))
 	lines, err := collect(t.Context(), h, sh("printf 'a\\r\\nb\\n\\nlast'"))
@@ -398,6 +401,7 @@ func TestBothStreams(t *testing.T) {
 // server closes neither the stream nor the connection: sshd keeps a channel open
 // until the process has ended, and here nothing can end that.
 func TestLinesObeyContext(t *testing.T) {
+	t.Parallel()
 	needProc(t)
 	sleep := tempSleep()
 	h := testHost(t, sshdtest.Start(t, sshdtest.Options{Config: "ForceCommand echo forced; exec sleep " + sleep}))

@@ -5,6 +5,7 @@ package sshexec
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -35,6 +36,14 @@ func TestMain(m *testing.M) {
 			os.Exit(120)
 		}
 		os.Exit(run(os.Args[1:]))
+	}
+	// The tests that run at the same time wait for other programs; they use little
+	// of a processor. A -parallel on the command line has its way.
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		flag.Set("test.parallel", "8")
 	}
 	code := m.Run()
 	shared.stop()

@@ -152,6 +152,7 @@ func TestSessions(t *testing.T) {
 // TestServerTakesFewer holds that calls wait where a real server takes fewer
 // sessions than we think.
 func TestServerTakesFewer(t *testing.T) {
+	t.Parallel()
 	for _, max := range []int{1, 2, 3} {
 		s := sshdtest.Start(t, sshdtest.Options{Config: fmt.Sprint("MaxSessions ", max)})
 		h := testHost(t, s)

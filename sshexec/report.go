@@ -6,6 +6,7 @@ package sshexec
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weir-mcp/weir/exec"
@@ -69,7 +70,7 @@ func (c *call) report(ctx context.Context, end exec.End) *exec.Output {
 		}
 	}
 	if !exited && !answered {
-		o.MayRun = c.mayRun(pid, g)
+		o.MayRun = c.mayRun(pid)
 		c.conn.check()
 		if pid != 0 { // the connection may yet be found to be dead
 			c.h.addOrphans(orphan{pid, c.id})
@@ -122,13 +123,13 @@ func (c *call) rest() {
 }
 
 // mayRun says why the process may still run.
-func (c *call) mayRun(pid int, g *guard) string {
+func (c *call) mayRun(pid int) string {
 	switch {
 	case pid == 0 && c.h.Bare:
 		return "its process id is not known, since Host.Bare sends the command as it is"
 	case pid == 0:
 		return "its process id is not known: the server, or the shell there, did not run the command as it was sent (a forced command?), or had not begun"
-	case isClosed(c.conn.lost) && g.isUp() && c.watched.Load():
+	case isClosed(c.conn.lost) && c.watched.Load() && c.watcher.Load().isUp():
 		return fmt.Sprintf("its process group there is %d; it is ended there when the server notices that the connection is gone", pid)
 	}
 	return fmt.Sprintf("its process group there is %d, and nothing there could be told to end it", pid)
@@ -136,14 +137,17 @@ func (c *call) mayRun(pid int, g *guard) string {
 
 // notThere is the error for a program or a directory that is not there.
 func (c *call) notThere(why byte, o *exec.Output) error {
-	if why == 'd' {
+	switch why {
+	case 'd':
 		return c.startError(exec.BadDirectory, "the directory %q cannot be used there%s", c.cmd.Dir, lastLine(o))
+	case 'x':
+		return c.startError(exec.NotExecutable, "it is there, but is no program that may be executed")
 	}
 	return c.startError(exec.NotFound, "no such program there: check the name, or give its path")
 }
 
 func lastLine(o *exec.Output) string {
-	if text := o.Stderr.Head; text != "" && len(text) < 500 {
+	if text := strings.TrimSpace(o.Stderr.Head); text != "" && len(text) < 500 {
 		return ": " + text
 	}
 	return ""

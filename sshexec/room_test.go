@@ -5,6 +5,7 @@ package sshexec
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,64 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%d due", r.due)
 		}
 	})
+}
+
+// TestRoomLateTurn holds that a turn that comes while its call gives up is passed
+// on: whichever is first, what is counted is what was let in.
+func TestRoomLateTurn(t *testing.T) {
+	for range 50 {
+		r := &room{limit: 1}
+		r.enter(nil, nil, nil)
+		done := make(chan struct{})
+		let := make(chan bool)
+		go func() {
+			_, ok := r.enter(done, nil, nil)
+			let <- ok
+		}()
+		for waits := false; !waits; runtime.Gosched() {
+			r.mu.Lock()
+			waits = len(r.waiting) == 1
+			r.mu.Unlock()
+		}
+		r.mu.Lock()
+		close(done) // the call leaves its select, and comes no further
+		for range 100 {
+			runtime.Gosched()
+		}
+		r.held-- // the first session was refused
+		r.due--
+		r.passLocked()
+		r.mu.Unlock()
+		want := 0
+		if <-let {
+			want = 1
+		}
+		if r.held != want || r.due != want || len(r.waiting) != 0 {
+			t.Fatalf("%d held and %d due, want %d", r.held, r.due, want)
+		}
+	}
+}
+
+// TestRoomNoticesOnce holds that each session that has ended is counted out once,
+// however many answers tell of it and in whichever order they come.
+func TestRoomNoticesOnce(t *testing.T) {
+	r := &room{limit: 10}
+	for range 5 {
+		n, _ := r.enter(nil, nil, nil)
+		r.answered(n)
+	}
+	r.ended()
+	one := r.ask()
+	r.ended()
+	two, again := r.ask(), r.ask()
+	for i, step := range []struct {
+		n    uint64
+		held int
+	}{{two, 3}, {again, 3}, {one, 3}} {
+		if r.answered(step.n); r.held != step.held {
+			t.Errorf("answer %d: %d held, want %d", i+1, r.held, step.held)
+		}
+	}
 }
 
 // TestNoRefusals holds that many calls at once ask a real server for no session

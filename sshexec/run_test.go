@@ -60,6 +60,8 @@ func TestNotRun(t *testing.T) {
 	}{
 		{exec.Cmd{Path: "no-such-program"}, exec.NotFound, "no such program"},
 		{exec.Cmd{Path: "/no/such/program"}, exec.NotFound, "no such program"},
+		{exec.Cmd{Path: "/etc/passwd"}, exec.NotExecutable, "is no program"},
+		{exec.Cmd{Path: "/tmp"}, exec.NotExecutable, "is no program"},
 		{exec.Cmd{}, exec.NotFound, "no program"},
 		{exec.Cmd{Path: "true", Dir: "/no/such"}, exec.BadDirectory, "/no/such"},
 		{exec.Cmd{Path: "pwd", Dir: "no'such"}, exec.BadDirectory, "no'such"},
@@ -76,7 +78,7 @@ func TestNotRun(t *testing.T) {
 			t.Errorf("%.40v: %v, %v", tt.cmd, o, err)
 			continue
 		}
-		if e.Stage != StageStart || e.Host != "box" || start.Reason != tt.reason || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "hunter2") {
+		if e.Stage != StageStart || e.Host != "box" || start.Reason != tt.reason || !strings.Contains(err.Error(), tt.text) || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%.40v: %s, %s: %v", tt.cmd, e.Stage, start.Reason, err)
 		}
 	}

@@ -257,17 +257,21 @@ func (f *fleet) explain(m *machine, err error) error {
 		revoked *sshexec.RevokedHostKeyError
 		cert    *sshexec.HostCertificateError
 	)
+	who := m.name
+	if hop := failedHop(err); hop != "" && hop != m.name {
+		who += " is reached through another machine, and there it fails"
+	}
 	key := func(what, fingerprint string) error {
 		f.log.Error("host key refused", "host", m.name, "error", err)
 		if fingerprint != "" {
 			what += " (it offers " + fingerprint + ")"
 		}
-		return fmt.Errorf("%s: %s. Nothing was sent to it. Only the operator of this server can put that right: tell them; do not try again", m.name, what)
+		return fmt.Errorf("%s: %s. Nothing was sent to it. Only the operator of this server can put that right: tell them; do not try again", who, what)
 	}
 	switch {
 	case errors.As(err, &auth):
 		f.log.Error("not let in", "host", m.name, "error", err)
-		return fmt.Errorf("%s: the host does not let this server in. Nothing that can be said here changes that: tell the operator, whose log says what was tried", m.name)
+		return fmt.Errorf("%s: the host does not let this server in. Nothing that can be said here changes that: tell the operator, whose log says what was tried", who)
 	case errors.As(err, &changed):
 		return key("the host key is not the one that is known, so another machine may answer in its place", changed.Fingerprint)
 	case errors.As(err, &unknown):
@@ -278,6 +282,14 @@ func (f *fleet) explain(m *machine, err error) error {
 		return key("the host has no valid certificate", cert.Fingerprint)
 	}
 	return err
+}
+
+// failedHop is the machine on the way at which an error arose.
+func failedHop(err error) (name string) {
+	for e := new(sshexec.Error); errors.As(err, &e); err = e.Err {
+		name = e.Host
+	}
+	return name
 }
 
 // describe is what -check prints.

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/weir-mcp/weir/internal/sshdtest"
 	"github.com/weir-mcp/weir/server/servertest"
+	"github.com/weir-mcp/weir/sshexec"
 )
 
 // TestPolicyErrors holds that what is wrong with a policy is found at the start,
@@ -145,6 +147,24 @@ func TestUnmentioned(t *testing.T) {
 	const want = "web1: web1:2222, as me\n\nwbe2: wbe2:22, as me (an address: ssh_config does not mention it)\n"
 	if out.String() != want {
 		t.Errorf("-check prints\n%swant\n%s", out.String(), want)
+	}
+}
+
+// TestExplainHop holds that a fault of a machine on the way is not told as one of
+// the machine behind it, and that the one on the way stays unnamed.
+func TestExplainHop(t *testing.T) {
+	f := &fleet{log: slog.New(slog.DiscardHandler)}
+	m := &machine{name: "db"}
+	fault := func(err error) error { return &sshexec.Error{Host: "bastion", Stage: sshexec.StageHandshake, Err: err} }
+	for _, err := range []error{&sshexec.ChangedHostKeyError{}, &sshexec.UnknownHostError{}, &sshexec.RevokedHostKeyError{}, &sshexec.AuthError{}} {
+		text := f.explain(m, &sshexec.Error{Host: "db", Stage: sshexec.StageConnect, Err: fault(err)}).Error()
+		if !strings.HasPrefix(text, "db is reached through another machine, and there it fails: ") || strings.Contains(text, "bastion") {
+			t.Errorf("%T on the way: %s", err, text)
+		}
+		text = f.explain(m, &sshexec.Error{Host: "db", Stage: sshexec.StageHandshake, Err: err}).Error()
+		if !strings.HasPrefix(text, "db: ") {
+			t.Errorf("%T: %s", err, text)
+		}
 	}
 }
 
