@@ -6,6 +6,8 @@ package gate
 import (
 	"fmt"
 	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -80,21 +82,47 @@ func measure(m *message) sample {
 	out.field = longest(m.result)
 	out.text = r.Text()
 	var s struct {
-		Truncated  bool           `json:"truncated"`
-		NextCursor *string        `json:"nextCursor"`
-		Omitted    int64          `json:"omitted"`
-		More       jsontext.Value `json:"hasMore"`
+		Meta       map[string]jsontext.Value `json:"_meta"`
+		Structured map[string]jsontext.Value `json:"structuredContent"`
 	}
-	if r.Structured.Kind() == '{' {
-		json.Unmarshal(r.Structured, &s, lenient...) // what cannot be read is not there
+	json.Unmarshal(m.result, &s, lenient...) // what cannot be read is not there
+	out.marked = r.IsError || saysCut(s.Meta) || saysCut(s.Structured)
+	for _, note := range gapNote.FindAllString(strings.ToLower(out.text), 100) { // between the head and the tail that were kept
+		out.marked = out.marked || hasMark(note)
 	}
-	out.marked = r.IsError || s.Truncated || s.NextCursor != nil || s.Omitted > 0 || string(s.More) == "true"
 	// The words stand at the start or at the end, beside the data.
 	edge := strings.ToLower(out.text[:min(len(out.text), 2<<10)] + " " + out.text[max(0, len(out.text)-2<<10):])
-	for _, w := range marks {
-		out.marked = out.marked || strings.Contains(edge, w)
-	}
+	out.marked = out.marked || hasMark(edge)
 	return out
+}
+
+// gapNote is a note in brackets that begins with an ellipsis, as it stands
+// where a text breaks off and goes on later.
+var gapNote = regexp.MustCompile(`\[\s*(?:…|\.\.\.)[^\[\]]{1,400}`)
+
+// hasMark reports whether a text in lower case has one of the words.
+func hasMark(text string) bool {
+	return slices.ContainsFunc(marks, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// cutNames are parts of the names of members that say that something is left
+// out, in lower case and without anything but letters.
+var cutNames = []string{"truncated", "omitted", "nextcursor", "hasmore", "leftout"}
+
+// saysCut reports whether a member says that something is left out. One that
+// is false, 0, null or empty says that nothing is.
+func saysCut(members map[string]jsontext.Value) bool {
+	for name, v := range members {
+		switch strings.TrimSpace(string(v)) {
+		case "false", "0", "null", `""`, "{}", "[]":
+			continue
+		}
+		name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
+		if slices.ContainsFunc(cutNames, func(part string) bool { return strings.Contains(name, part) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // longest is the size of the longest text in v, as decoded; names of members

@@ -185,6 +185,11 @@ func TestMeasure(t *testing.T) {
 		{`{"result":{"content":[],"structuredContent":{"nextCursor":"x"}}}`, 1, 0, false, true, false},
 		{`{"result":{"content":[{"type":"text","text":"[1,000 bytes left out]"}]}}`, 22, 1, false, true, false},
 		{`{"result":{"content":[{"type":"text","text":"还有更多"}]}}`, 12, 1, false, true, false},
+		{`{"result":{"content":[],"structuredContent":{"is_truncated":true}}}`, 0, 0, false, true, false},
+		{`{"result":{"content":[],"structuredContent":{"is_truncated":false,"omitted":0}}}`, 0, 0, false, false, false},
+		{`{"result":{"content":[],"_meta":{"weir/truncated":{"textBytes":1}}}}`, 0, 0, false, true, false},
+		{`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 3000) + `[… 5 of 9 bytes left out here]` + strings.Repeat("x", 3000) + `"}]}}`, 6032, 1, false, true, false},
+		{`{"result":{"content":[{"type":"text","text":"` + strings.Repeat("x", 3000) + `no limit[ … ]` + strings.Repeat("x", 3000) + `"}]}}`, 6015, 1, false, false, false},
 		{`{"result":{"content":[{"type":"text","text":"no"}],"isError":true}}`, 4, 1, true, true, false},
 		{`{"error":{"code":-32603,"message":"too much"}}`, 0, 0, true, true, false},
 	} {

@@ -170,6 +170,9 @@ func (c Config) NewInMemory(t testing.TB, srv Server) *Client {
 // Start is the function Start with c.
 func (c Config) Start(t testing.TB, command ...string) *Client {
 	t.Helper()
+	if len(command) == 0 {
+		t.Fatal("servertest: Start has no command: give the server's path and its arguments")
+	}
 	return c.StartCmd(t, exec.Command(command[0], command[1:]...))
 }
 
