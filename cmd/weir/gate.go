@@ -4,6 +4,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,11 +31,14 @@ What needs a tool is tried when one is given, with its arguments as one JSON
 object; each flag may be given several times:
 
   -call NAME ['{"arg":…}']   a quick tool with a small result
-  -slow NAME ['{"arg":…}']   one that takes several seconds and heeds a cancel;
+  -slow NAME ['{"arg":…}']   one that takes several seconds (best: three, less than
+                             -deadline) and heeds a cancel;
                              better two: one that works in the server itself,
                              and one that runs a child process
   -big NAME ['{"arg":…}']    one with a large result. Its numbers and texts are
-                             made larger, to reach a size to the byte
+                             made larger, to reach a size to the byte (texts up
+                             to 4 times -limit); cancel-c4 needs 256 KiB or more
+                             in one result
   -noisy NAME ['{"arg":…}']  one that writes to stderr, much or often
 
 The tools are called for real, many times. The server's stderr is looked at and
@@ -46,8 +50,10 @@ broken, or only one that a host can live with); not tried, with what to give.
 Exit status:
   0    no fault; with -strict, nothing but passes
   1    a fault; with -strict, also a warning or what was not tried
-  2    the command line is wrong
-  3    the server did not start
+  2    the command line is wrong, or names a tool that the server does not list
+  3    the command of the server could not be executed, or a report (stdout,
+       -junit, -raw) could not be written. A server that runs and ends at once
+       is a fault
   130  interrupted by Ctrl-C or a signal; no process of the server is left
 
 Checks (the cases of a release gate are numbered 1 to 8):
@@ -69,14 +75,14 @@ func runGate(env *environment, args []string) int {
 	if err := r.parse(args); err != nil {
 		return mistake(env, "gate", err)
 	}
-	var junit *os.File
+	var junit *junitFile
 	if r.junit != "" {
-		f, err := os.Create(r.junit)
+		f, err := createJUnit(r.junit)
 		if err != nil {
 			return mistake(env, "gate", usagef("-junit: %v", err))
 		}
 		junit = f
-		defer f.Close()
+		defer f.discard()
 	}
 	if r.raw != "" {
 		r.o.Raw = r.openRaw
@@ -101,12 +107,24 @@ func runGate(env *environment, args []string) int {
 	if err == nil {
 		err = r.print(report)
 	}
-	if err == nil && junit != nil {
-		if err = report.JUnit(junit, r.strict); err == nil {
-			err = junit.Close()
+	var unknown *gate.UnknownToolError
+	if errors.As(err, &unknown) {
+		err = noTool(unknown)
+	}
+	if junit != nil {
+		var b bytes.Buffer
+		var failed error
+		switch {
+		case report != nil:
+			failed = report.JUnit(&b, r.strict)
+		case errors.Is(err, gate.ErrStart):
+			failed = gate.JUnitFailure(&b, err)
 		}
-		if err != nil {
-			err = fmt.Errorf("-junit: %w", err)
+		if failed == nil && b.Len() > 0 {
+			failed = junit.write(b.Bytes())
+		}
+		if failed != nil && err == nil {
+			err = fmt.Errorf("-junit: %w", failed)
 		}
 	}
 	var usage *usageError
@@ -141,6 +159,27 @@ func (r *gateRun) openRaw(session string) (io.WriteCloser, error) {
 		return nil, usagef("-raw: %v", err)
 	}
 	return f, nil
+}
+
+// noTool says that the server has no such tool, and which was probably meant.
+func noTool(e *gate.UnknownToolError) error {
+	text := fmt.Sprintf("-%s: there is no tool %s (there are %s)", e.Flag, quoted(e.Tool), some(e.Have))
+	if len(e.Have) == 1 {
+		text = fmt.Sprintf("-%s: there is no tool %s (there is %s alone)", e.Flag, quoted(e.Tool), e.Have[0])
+	}
+	if near := nearest(e.Tool, e.Have); len(near) > 0 {
+		text += fmt.Sprintf(": did you mean %s?", near[0])
+	}
+	return usagef("%s", text)
+}
+
+// some lists the first names.
+func some(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
 }
 
 // progress shows how far the run has come, on a terminal.

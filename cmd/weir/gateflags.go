@@ -62,7 +62,12 @@ func (r *gateRun) parse(args []string) error {
 		r.o.Parallel = n
 		return nil
 	})
-	fs.StringVar(&r.o.Stopped, "stopped", "", "`TEXT` that the server writes to stderr each time when a cancelled call of the first -slow has ended; it is then waited for")
+	fs.Func("stopped", "`TEXT` that the server writes to stderr each time when a cancelled call of the first -slow has ended; it is then waited for", func(s string) error {
+		if r.o.Stopped = s; strings.TrimSpace(s) == "" {
+			return fmt.Errorf("the text is empty: there would be nothing to wait for")
+		}
+		return nil
+	})
 	fs.Func("raw", "keep the server's stdout in `FILE`, byte for byte: that of the plain conversation; that of the session NAME in FILE.NAME", func(s string) error {
 		r.raw = s
 		return notEmpty(s)
@@ -80,6 +85,14 @@ func (r *gateRun) parse(args []string) error {
 		return missing
 	case fs.NArg() > 0:
 		return usagef("%s: weir gate takes flags, and the command after --", quoted(fs.Arg(0)))
+	case r.o.Stopped != "" && len(r.o.Slow) == 0:
+		return usagef("-stopped: it is what the server writes when a call of -slow has ended: give -slow too")
+	case r.junit == "-":
+		return usagef("-junit: - is no file: stdout has the report for people, or with -json; give the name of a file (./- if it is to be that)")
+	case r.raw == "-":
+		return usagef("-raw: - is no file: stdout has the report; give the name of a file (./- if it is to be that)")
+	case r.raw != "" && r.junit != "" && sameFile(r.raw, r.junit):
+		return usagef("-raw and -junit: both are to be written to %s: give each a file of its own", quoted(r.raw))
 	}
 	r.o.Command = command
 	return nil

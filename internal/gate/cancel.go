@@ -6,7 +6,7 @@ package gate
 import (
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/weir-mcp/weir/internal/host"
@@ -109,7 +109,8 @@ func (p *probe) late(s *session, r *request, what string, maybe bool) {
 
 // stopped wants the producer of a cancelled call to end: its children, what it
 // was said to write to stderr, and its use of the CPU.
-func (p *probe) stopped(s *session, r *request, children []process, what string) {
+// It reports whether one of them was seen to, given what was seen before.
+func (p *probe) stopped(s *session, r *request, children []process, was producer, what string) (shown bool) {
 	end := time.Now().Add(p.o.Deadline)
 	if len(children) > 0 {
 		left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(both(list, children)) == 0 })
@@ -119,13 +120,13 @@ func (p *probe) stopped(s *session, r *request, children []process, what string)
 			}
 		} else {
 			p.note("%s: %s: its child ended", s.proto, what)
+			shown = true
 		}
 	}
 	if p.o.Stopped != "" && r.slow == 0 {
 		ok := false
 		for !ok && time.Now().Before(end) && !p.over() {
-			text, _ := s.h.Stderr()
-			ok = strings.Count(text, p.o.Stopped) > r.said
+			ok = s.heardStopped(r)
 			s.within(5*time.Millisecond, nil)
 		}
 		if !ok {
@@ -134,9 +135,11 @@ func (p *probe) stopped(s *session, r *request, children []process, what string)
 			}
 		} else {
 			p.note("%s: %s: it wrote %q to stderr", s.proto, what, clip(p.o.Stopped))
+			shown = true
 		}
 	}
 	p.restsBy(s, what, end)
+	return shown || s.ended(was)
 }
 
 // rests wants the server to do nothing any more, whatever it was.
@@ -171,7 +174,7 @@ func (s *session) measure() {
 	if !linux {
 		return
 	}
-	s.resting.load = s.load()
+	s.resting.load, s.resting.measured = s.load(), true
 	for range 3 { // what came before may still go on for a moment
 		if s.resting.load < 0.01 || s.g.ctx.Err() != nil {
 			return
@@ -215,14 +218,21 @@ func cancelC0(p *probe) {
 		if s == nil {
 			return
 		}
+		s.measure()
+		found := len(p.found)
 		const calls = 20
-		var rs []*request
-		for range calls {
-			r, b := s.build(nil, "tools/call", c.params(), true)
-			rs = append(rs, r)
-			r.cancelled = time.Now()
-			s.send(append(b, s.cancelFrame(r.id)...))
+		var all []*request
+		atOnce := func() (rs []*request) {
+			for range calls {
+				r, b := s.build(nil, "tools/call", c.params(), true)
+				rs = append(rs, r)
+				r.cancelled = time.Now()
+				s.send(append(b, s.cancelFrame(r.id)...))
+			}
+			all = append(all, rs...)
+			return rs
 		}
+		rs := atOnce()
 		what := fmt.Sprintf("%d calls, each cancelled in the same write", calls)
 		if !p.fifth(s, what) {
 			continue
@@ -230,30 +240,60 @@ func cancelC0(p *probe) {
 		s.within(linger, nil)
 		s.pump()
 		p.lates(s, rs, what)
-		p.leftBy(s, what)
+		p.leftBy(s, what, func() bool {
+			rs := atOnce()
+			err := s.second()
+			return err == nil && !refused(rs)
+		})
 
 		// Behind others: those that run, and one that may have to wait.
 		const ahead = 16
-		var busy []*request
-		for range ahead {
-			busy = append(busy, s.call(c))
+		many := func() (rs []*request) {
+			for range ahead + 1 {
+				rs = append(rs, s.call(c))
+			}
+			all = append(all, rs...)
+			return rs
 		}
-		r := s.call(c)
+		rs = many()
+		running, r := rs[:ahead], rs[ahead]
 		if p.failed(s.answered(s.probe()), "%s: a small request beside %d calls of %s", s.proto, ahead+1, c) {
 			continue
 		}
 		s.cancel(r)
 		what = fmt.Sprintf("the last of %d calls", ahead+1)
 		p.fifth(s, what)
-		for _, b := range busy {
+		was := s.producer()
+		for _, b := range running {
 			s.cancel(b)
 		}
 		s.within(linger, nil)
 		s.pump()
-		p.lates(s, append(busy, r), fmt.Sprintf("%d calls at once", ahead+1))
-		p.leftBy(s, what)
-		p.fifth(s, "after all were cancelled")
+		p.lates(s, rs, fmt.Sprintf("%d calls at once", ahead+1))
+		p.leftBy(s, what, func() bool {
+			rs := many()
+			err := s.answered(s.probe())
+			s.within(settleTime, nil)
+			for _, r := range rs {
+				s.cancel(r)
+			}
+			return err == nil && !refused(rs)
+		})
+		// What was said for one of those that ran comes last.
+		shown := p.stopped(s, running[0], nil, was, "after all were cancelled")
+		if p.fifth(s, "after all were cancelled") && !shown && !p.over() {
+			if p.overtime(s, "calls that were cancelled", all...); len(p.found) == found {
+				p.lates(s, all, "all calls that were cancelled")
+			}
+		}
 	}
+}
+
+// refused reports whether one of the calls was answered with an error.
+func refused(rs []*request) bool {
+	return slices.ContainsFunc(rs, func(r *request) bool {
+		return r.answer != nil && (r.answer.err != nil || readResult(r.answer).IsError)
+	})
 }
 
 // lates judges many calls in one sentence: by the first that was answered.
@@ -272,18 +312,6 @@ func (p *probe) lates(s *session, rs []*request, what string) {
 	}
 	if n > 0 {
 		p.late(s, first, fmt.Sprintf("%s: %d of %d were answered all the same", what, n, len(rs)), maybe && n < len(rs))
-	}
-}
-
-// leftBy wants no process of cancelled calls to be left.
-func (p *probe) leftBy(s *session, what string) {
-	if !linux {
-		return
-	}
-	base := s.resting.children
-	left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(without(list, base)) == 0 })
-	if !ok && !p.over() {
-		p.fault("%s: %s: %v after the cancel these still run: %s", s.proto, what, p.o.Deadline, describe(without(left, base)))
 	}
 }
 
@@ -309,7 +337,7 @@ func cancelC2(p *probe) {
 				return
 			}
 			s.cancel(r)
-			p.stopped(s, r, children, what)
+			p.stopped(s, r, children, producer{}, what)
 			p.fifth(s, what)
 			if r.answer != nil && !again { // as in C3
 				continue
@@ -318,53 +346,6 @@ func cancelC2(p *probe) {
 			break
 		}
 	}
-}
-
-// withChild starts the first slow call that starts a child, and returns when
-// the child is seen. Which that is, is looked for once.
-func (p *probe) withChild(s *session) (*request, []process) {
-	p.looking.Lock()
-	calls, known := p.o.Slow, p.forker
-	if known > 0 {
-		calls = calls[known-1 : known]
-		p.looking.Unlock()
-	} else {
-		defer p.looking.Unlock()
-	}
-	base := s.tree.children()
-	for i, c := range calls {
-		r := s.call(c)
-		var list []process
-		for end := time.Now().Add(min(2*time.Second, p.o.Deadline)); time.Now().Before(end) && r.answer == nil && !p.over(); {
-			list, _ = s.awaitProcesses(50*time.Millisecond, func(list []process) bool { return len(without(list, base)) > 0 })
-			if list = without(list, base); len(list) > 0 {
-				break
-			}
-			s.pump()
-		}
-		if len(list) > 0 {
-			// What a shell starts comes a moment later.
-			s.within(settleTime, nil)
-			if all := without(s.tree.children(), base); len(all) > 0 {
-				list = all
-			}
-			s.pump()
-			if r.answer == nil {
-				if known == 0 {
-					p.forker = i + 1
-				}
-				r.slow = max(known-1, i)
-				return r, list
-			}
-		}
-		if r.answer == nil {
-			s.cancel(r)
-		}
-	}
-	if !p.over() {
-		p.cannot("give -slow a tool that runs a child process for several seconds", "no child process was seen to run for %s", p.o.Slow[0])
-	}
-	return nil, nil
 }
 
 // cancelC3 cancels a call whose handler works in the server itself, and, where
@@ -381,15 +362,23 @@ func cancelC3(p *probe) {
 		s.measure()
 		for _, wait := range waits {
 			c := p.o.Slow[0]
-			r := p.running(s, c, wait)
+			r := p.running(s, c, wait-settleTime) // which is what producer takes
 			if r == nil {
 				return
 			}
 			what := "while the handler works"
+			was := s.producer()
+			if s.pump(); r.answer != nil {
+				p.cannot("give -slow a tool that takes several seconds", "%s was answered before it could be cancelled", c)
+				return
+			}
 			s.cancel(r)
-			p.stopped(s, r, nil, what)
+			shown := p.stopped(s, r, nil, was, what)
 			if !p.fifth(s, what) {
 				return
+			}
+			if !shown && r.answer == nil && !p.over() {
+				p.overtime(s, what, r)
 			}
 			if r.answer != nil && wait == waits[0] {
 				continue
@@ -482,6 +471,7 @@ func cancelSilent(p *probe) {
 	type watched struct {
 		*session
 		r       *request
+		was     producer
 		orphans int
 	}
 	var all []watched
@@ -491,9 +481,16 @@ func cancelSilent(p *probe) {
 			return
 		}
 		// As in C3, what is answered all the same is tried again.
+		s.measure()
 		var r, done *request
+		var was producer
 		for _, wait := range waits {
-			if r = p.running(s, p.o.Slow[0], wait); r == nil {
+			if r = p.running(s, p.o.Slow[0], wait-settleTime); r == nil {
+				return
+			}
+			was = s.producer()
+			if s.pump(); r.answer != nil {
+				p.cannot("give -slow a tool that takes several seconds", "%s was answered before it could be cancelled", p.o.Slow[0])
 				return
 			}
 			s.cancel(r)
@@ -505,7 +502,7 @@ func cancelSilent(p *probe) {
 				break
 			}
 		}
-		w := watched{s, r, len(s.orphans)}
+		w := watched{s, r, was, len(s.orphans)}
 		s.mayGuess = true
 		s.send(s.cancelFrame([]byte(`"weir-no-such-request"`)))
 		s.send(s.cancelFrame(done.id))
@@ -524,6 +521,9 @@ func cancelSilent(p *probe) {
 			return
 		}
 		n := len(p.found)
+		if w.r.answer == nil && len(w.r.progress) == 0 && !s.heardStopped(w.r) && !s.ended(w.was) {
+			p.overtime(s, "a call that was cancelled while it ran", w.r)
+		}
 		p.late(s, w.r, "a call that was cancelled while it ran", false)
 		if len(s.orphans) > w.orphans {
 			p.warn("%s: a cancel of a request that is not there was answered: %s", era, clip(s.orphans[w.orphans].raw))
@@ -532,49 +532,5 @@ func cancelSilent(p *probe) {
 			p.ok("%s: nothing came for it in %v", era, p.o.Linger)
 		}
 		p.failed(s.second(), "%s: after it", era)
-	}
-}
-
-// childrenGone looks for what a call has started, after a cancel, at the end
-// of stdin, and when the host has died.
-func childrenGone(p *probe) {
-	if !p.needSlow() {
-		return
-	}
-	if !linux {
-		p.cannot("run it on Linux", "child processes are looked up in /proc, which this system does not have")
-		return
-	}
-	for _, way := range []struct {
-		name, what string
-		do         func(*session, *request)
-	}{
-		{"cancel", "after the cancel", func(s *session, r *request) { s.cancel(r) }},
-		{"eof", "after the end of stdin", func(s *session, _ *request) { s.h.CloseInput() }},
-		{"death", "after the death of the host", func(s *session, _ *request) {
-			s.pump()
-			s.tap.ignore()
-			s.h.Vanish()
-		}},
-	} {
-		s := p.open(way.name, p.usual())
-		if s == nil {
-			return
-		}
-		r, children := p.withChild(s)
-		if r == nil {
-			return
-		}
-		began := time.Now()
-		way.do(s, r)
-		left, ok := s.awaitProcesses(p.o.Deadline, func(list []process) bool { return len(both(list, children)) == 0 })
-		switch {
-		case p.over():
-			return
-		case !ok:
-			p.fault("%v %s these still run: %s", p.o.Deadline, way.what, describe(both(left, children)))
-		default:
-			p.ok("%s %s ended in %v", way.what, describe(children), round(time.Since(began)))
-		}
 	}
 }

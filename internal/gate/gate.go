@@ -125,6 +125,18 @@ type Progress struct {
 // ErrStart is wrapped by Run's error when the server could not be started.
 var ErrStart = errors.New("the server could not be started")
 
+// UnknownToolError is Run's error when a tool was given that the server does
+// not list.
+type UnknownToolError struct {
+	Flag string   // that named it, without dash: "call", "slow", "big" or "noisy"
+	Tool string   // the name that was given
+	Have []string // the tools that are listed, at least one
+}
+
+func (e *UnknownToolError) Error() string {
+	return fmt.Sprintf("gate: -%s: the server lists no tool %q", e.Flag, e.Tool)
+}
+
 // run is one run of the gate.
 type run struct {
 	o     Options
@@ -143,10 +155,14 @@ type run struct {
 	noLegacy error          // why it came to nothing
 	modern   bool           // server/discover was answered
 	server   string         // name and version
+	names    []string       // of the tools in list
 	list     jsontext.Value // the result of tools/list, pages joined
 
 	firstSession *session      // of the opening
 	opened       time.Duration // how long the first opening took
+	called       atomic.Int64  // calls that did what a tool does
+
+	slowCourse course
 
 	looking sync.Mutex // held while a slow call that runs a child is looked for
 	forker  int        // guarded by looking: index in Slow of one that does, and one more; 0 before
@@ -253,6 +269,9 @@ func (g *run) checks() ([]Result, error) {
 	if g.ctx.Err() != nil {
 		return nil, context.Cause(g.ctx)
 	}
+	if err := g.unknownTool(); err != nil {
+		return nil, err
+	}
 
 	var rest []int
 	for i, c := range wanted {
@@ -284,6 +303,22 @@ func (g *run) checks() ([]Result, error) {
 	return results, nil
 }
 
+// unknownTool is an error when a tool was given that is not listed. A server
+// that lists none may do so later.
+func (g *run) unknownTool() error {
+	for _, given := range []struct {
+		flag  string
+		calls []Call
+	}{{"call", g.o.Call}, {"slow", g.o.Slow}, {"big", g.o.Big}, {"noisy", g.o.Noisy}} {
+		for _, c := range given.calls {
+			if len(g.names) > 0 && !slices.Contains(g.names, c.Tool) {
+				return &UnknownToolError{given.flag, c.Tool, g.names}
+			}
+		}
+	}
+	return nil
+}
+
 func (g *run) nextMark() string { return g.mark + "-" + strconv.FormatInt(g.seq.Add(1), 10) }
 
 func (g *run) began(s *session) {
@@ -295,6 +330,12 @@ func (g *run) began(s *session) {
 
 func (g *run) closed(s *session) {
 	g.bytes.Add(s.tap.received())
+	for _, r := range s.order {
+		// An error may come before the tool has done anything.
+		if r.method == "tools/call" && r.did() {
+			g.called.Add(1)
+		}
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.live, s)
@@ -478,6 +519,7 @@ func (s *session) tools() (jsontext.Value, error) {
 		}
 		seen[cursor] = true
 	}
+	s.g.names = namesOf(all)
 	if all == nil {
 		all = []jsontext.Value{}
 	}
@@ -488,4 +530,17 @@ func (s *session) tools() (jsontext.Value, error) {
 	delete(first, "nextCursor")
 	first["tools"] = joined
 	return json.Marshal(first, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// namesOf are the names of tools, in their order; what has none is left out.
+func namesOf(tools []jsontext.Value) (names []string) {
+	for _, t := range tools {
+		var v struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(t, &v, lenient...) == nil && v.Name != "" {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }

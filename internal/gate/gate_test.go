@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -263,6 +264,8 @@ func TestNotAccused(t *testing.T) {
 		// What uses the CPU all the time is not what was cancelled.
 		{"busy,no-modern", []string{"cancel-c2", "cancel-c3", "cancel-c4"}, "cannot be seen"},
 		// What the first slow tool says at its end, the second need not say.
+		// What the first call starts, for all that follow, is not what a call left behind.
+		{"helper", []string{"cancel-c0", "cancel-c2", "cancel-c3", "children-gone"}, ""},
 		{"quiet-child,no-modern", []string{"children-gone", "cancel-c2"}, "ended"},
 	} {
 		t.Run(tt.faults, func(t *testing.T) {
@@ -320,7 +323,7 @@ func TestGood(t *testing.T) {
 			return Options{
 				Command: []string{program(t, "fixture")},
 				Call:    append(tool("echo", `{"text":"汉字"}`), tool("progress", `{"n":3}`)...),
-				Slow:    append(tool("slow", `{"ms":20000}`), tool("spawn", `{"command":"sleep 20; echo"}`)...),
+				Slow:    append(tool("slow", `{"ms":3000}`), tool("spawn", `{"command":"sleep 20; echo"}`)...),
 				Big:     tool("big", `{"bytes":1000,"fill":"汉"}`), Noisy: tool("print", noisy),
 			}
 		}, []string{"many-blocks"}},
@@ -397,6 +400,47 @@ func namesThatNeed(flags ...string) (names []string) {
 		}
 	}
 	return names
+}
+
+// TestUnseen holds that a cancel of which nothing was to be seen is no pass:
+// a server that ignores it shows none either. A call that would have ended by
+// itself tells.
+func TestUnseen(t *testing.T) {
+	t.Parallel()
+	names := []string{"cancel-c0", "cancel-c3", "cancel-silent"}
+	for _, tt := range []struct {
+		faults, slow string
+		verdict      Verdict
+		says         string
+	}{
+		{"", `{"ms":20000}`, NotTried, "give -stopped TEXT"},
+		{"deaf-cancel", `{"ms":20000}`, NotTried, "give -stopped TEXT"},
+		{"", `{"ms":2000}`, Pass, ""},
+		{"deaf-cancel", `{"ms":2000}`, Fault, "2026-07-28"},
+		{"deaf-cancel,no-modern", `{"ms":2000}`, Warning, "2025-11-25"},
+	} {
+		t.Run(cmp.Or(tt.faults, "good")+" "+tt.slow, func(t *testing.T) {
+			t.Parallel()
+			o := brokenOptions(t, tt.faults)
+			o.Only, o.Slow, o.Stopped = names, tool("slow", tt.slow), ""
+			o.Deadline = 4 * time.Second
+			o.Linger = time.Second
+			report, err := Run(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range names {
+				res := resultOf(t, report, name)
+				text := res.Needs
+				for _, f := range res.Found {
+					text += f.Text
+				}
+				if res.Verdict != tt.verdict || !strings.Contains(text, tt.says) {
+					t.Errorf("%s: %v, found %q, seen %q, needs %q", name, res.Verdict, res.Found, res.Seen, res.Needs)
+				}
+			}
+		})
+	}
 }
 
 // TestNotTried holds that what could not be made is never a pass.

@@ -70,6 +70,10 @@ func schemas(p *probe) {
 		p.cannot("a server with tools", "tools/list gave no tools")
 		return
 	}
+	if len(p.names) == 0 {
+		p.cannot("a server with tools", "tools/list gave an empty list: a list that changes later is not looked at")
+		return
+	}
 	// The same thing in many tools is said once.
 	type group struct {
 		verdict Verdict

@@ -143,6 +143,9 @@ func (p *probe) converse(s *session) {
 		}
 	default:
 		p.list = tools
+		if len(p.names) == 0 {
+			p.note("tools/list gives no tools: what needs one is not tried")
+		}
 	}
 	if p.failed(s.answered(s.probe()), "a small request after tools/list") {
 		return
@@ -204,5 +207,18 @@ func strayCall(p *probe) {
 		p.cannot("give -call", "no tool was called")
 		return
 	}
-	p.ok("%s in %s", count(p.messages.Load(), "message"), count(p.run.sessions.Load(), "session"))
+	if p.called.Load() == 0 {
+		p.cannot("give -call a tool with arguments that it takes", "no call did what its tool does: each was answered with an error, or none was made")
+		return
+	}
+	p.ok("%s in %s, %s among them", count(p.messages.Load(), "message"), count(p.run.sessions.Load(), "session"), count(p.called.Load(), "call"))
+}
+
+// did reports whether a call is known to have reached its tool: it has a
+// result that is no error, or ran until it was cancelled.
+func (r *request) did() bool {
+	if r.answer == nil {
+		return !r.cancelled.IsZero() && r.cancelled.Sub(r.sent) >= settleTime
+	}
+	return r.answer.err == nil && (r.answer.size > 1<<20 || !readResult(r.answer).IsError)
 }

@@ -151,6 +151,20 @@ func (r *Report) JUnit(w io.Writer, strict bool) error {
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
+	return suite.write(w)
+}
+
+// JUnitFailure writes, as JUnit has it, that there is no report because of
+// err: one testcase that failed.
+func JUnitFailure(w io.Writer, err error) error {
+	text := strings.TrimPrefix(err.Error(), "gate: ")
+	suite := junitSuite{Name: "weir gate", Tests: 1, Failures: 1, Time: "0.000", Cases: []junitCase{{
+		Name: "start", Class: "weir.gate", Time: "0.000", Failure: &junitResult{Message: text, Type: Fault.String(), Text: text},
+	}}}
+	return suite.write(w)
+}
+
+func (suite junitSuite) write(w io.Writer) error {
 	out := junitSuites{Tests: suite.Tests, Failures: suite.Failures, Skipped: suite.Skipped, Time: suite.Time, Suites: []junitSuite{suite}}
 	b, err := xml.MarshalIndent(out, "", "  ")
 	if err != nil {

@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,8 @@ type session struct {
 	raw  io.Closer // nil for none
 	tree *tree     // the processes of the server
 	done bool
+	warm bool // a call that starts a child was made before
+	slow bool // to end what is left: its grace is longer than closeGrace
 
 	proto    string // revision of requests; "" before there is one
 	nextID   int
@@ -41,9 +44,14 @@ type session struct {
 	spoke    bool       // a message has come
 	mayGuess bool       // something was sent that cannot be read, or from which an id may be read that we did not mean
 	carry    []*line    // lines of an object that is not complete
+	answers  int        // requests that were answered
+	flood    string     // why the stream was given up, "" when it was not
 	lastMsg  time.Time
 	began    time.Time
 	resting  resting
+
+	unasked      int   // lines that nobody asked for
+	unaskedBytes int64 // of them
 }
 
 // request is one request that was sent.
@@ -71,9 +79,15 @@ type silentError struct{ text string }
 
 func (e *silentError) Error() string { return e.text }
 
+// floodError is why the server is not listened to any more.
+type floodError struct{ text string }
+
+func (e *floodError) Error() string { return e.text }
+
 // sessionConfig is how a session is unlike others.
 type sessionConfig struct {
 	stderrUnread bool
+	grace        time.Duration // until what the server leaves behind in its group is killed; 0 means closeGrace
 }
 
 // start starts a process of the server.
@@ -95,8 +109,9 @@ func (g *run) start(name string, cfg sessionConfig) (*session, error) {
 		}
 	}
 	s.tap = newTap(raw)
+	s.tap.endless = max(endless, 4*int64(g.o.Limit))
 	hc := host.Config{
-		Name: "weir gate", Version: g.o.Version, Limit: maxLine, Keep: 1, Grace: closeGrace,
+		Name: "weir gate", Version: g.o.Version, Limit: maxLine, QueueBytes: maxLine, Keep: 1, Grace: cmp.Or(cfg.grace, closeGrace),
 		Raw: s.tap, StderrUnread: cfg.stderrUnread,
 	}
 	before := snapshot()
@@ -107,7 +122,7 @@ func (g *run) start(name string, cfg sessionConfig) (*session, error) {
 		}
 		return nil, fmt.Errorf("%w: %s", ErrStart, strings.TrimPrefix(err.Error(), "host: start of the server: "))
 	}
-	s.h = h
+	s.h, s.slow = h, cfg.grace > closeGrace
 	s.tree = &tree{root: h.Pid(), mark: mark, before: before}
 	s.tree.began()
 	g.began(s)
@@ -126,19 +141,26 @@ func (s *session) close() {
 	}
 	s.done = true
 	s.pump()
-	if s.g.ctx.Err() != nil {
+	if s.g.ctx.Err() != nil || s.flooded() {
 		s.tap.ignore()
 		s.h.Kill()
 	} else if s.h.Metrics().Exit == nil {
+		s.tree.all() // what loses its parent now is known
 		s.h.CloseInput()
 		if !s.within(closeGrace, s.h.Done()) {
 			s.tap.ignore() // it may be cut off in the middle of a frame now
 		}
 	}
+	if s.slow {
+		s.h.Kill()
+	}
 	s.h.Close()
 	s.tree.kill()
 	s.drained()
 	if s.raw != nil {
+		if more := s.tap.received() - maxRaw; more > 0 && s.flood == "" {
+			s.note("messages", Warning, "raw", "the copy of stdout ends after %s: %s more came", bytesOf(int64(maxRaw)), bytesOf(more))
+		}
 		err := s.raw.Close()
 		if s.tap.rawErr != nil {
 			err = s.tap.rawErr
@@ -292,6 +314,9 @@ func (s *session) until(d time.Duration, cond func() bool) error {
 		if cond() {
 			return nil
 		}
+		if s.flooded() {
+			return &floodError{s.flood}
+		}
 		select {
 		case <-wake:
 		case <-s.h.Done():
@@ -305,7 +330,11 @@ func (s *session) until(d time.Duration, cond func() bool) error {
 			if cond() {
 				return nil
 			}
-			return &silentError{fmt.Sprintf("within %v (%s)", round(d), s.h.Diagnose())}
+			why := s.h.Diagnose()
+			if first, n := s.tap.partial(); n > 0 {
+				why = fmt.Sprintf("a frame without end, %s so far, in %v; %s", bytesOf(n), round(time.Since(first)), why)
+			}
+			return &silentError{fmt.Sprintf("within %v (%s)", round(d), why)}
 		case <-s.g.ctx.Done():
 			return s.g.ctx.Err()
 		}
@@ -389,6 +418,7 @@ func (s *session) initialize(protocol string) (*message, error) {
 type resting struct {
 	children []process // once the session was open
 	load     float64   // share of a core; 0 when it was not looked at
+	measured bool      // load was looked at
 }
 
 // rest takes note of the processes that run while nothing is asked.

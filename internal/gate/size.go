@@ -5,205 +5,10 @@ package gate
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
-
-// lever is a member of the arguments of a tool by which its result grows. The
-// gate finds it by trying: it makes numbers larger and texts longer, and looks
-// at what comes back.
-type lever struct {
-	call   Call
-	args   map[string]jsontext.Value
-	member string
-	text   bool
-
-	at    int     // a value
-	size  int64   // what the metric was at it
-	slope float64 // what it grows by for each step
-}
-
-// with is the call with the lever at n.
-func (l *lever) with(n int) Call {
-	args := maps.Clone(l.args)
-	if l.text {
-		args[l.member] = jsontext.Value(`"` + strings.Repeat("x", max(0, n)) + `"`)
-	} else {
-		args[l.member] = jsontext.Value(fmt.Sprint(max(0, n)))
-	}
-	b, _ := json.Marshal(args, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
-	return Call{l.call.Tool, b}
-}
-
-// reach is the position at which the metric is about want.
-func (l *lever) reach(want int64) int {
-	return l.at + int(float64(want-l.size)/l.slope)
-}
-
-func (l *lever) String() string { return fmt.Sprintf("%s, by its argument %q", l.call.Tool, l.member) }
-
-// sample is what one answer measures.
-type sample struct {
-	frame  int64 // bytes of the frame, without the LF
-	field  int64 // bytes of the longest text in it
-	blocks int64 // content blocks
-	failed bool  // an error, or an error result
-	marked bool  // it says that something is left out, or that it is an error
-	text   string
-}
-
-// metrics of a sample.
-func byFrame(m sample) int64  { return m.frame }
-func byField(m sample) int64  { return m.field }
-func byBlocks(m sample) int64 { return m.blocks }
-
-// marks are the words by which a result says that it is not all.
-var marks = []string{
-	"truncat", "omitted", "left out", "cut off", "cursor", "more ", "limit", "too large", "too long", "too big", "exceed", "shortened", "remaining",
-	"截断", "省略", "更多", "超过", "过大", "限制",
-}
-
-// measure reads an answer.
-func measure(m *message) sample {
-	out := sample{frame: m.size}
-	if m.err != nil {
-		out.failed, out.marked = true, true
-		_, out.text, _ = m.rpcError()
-		return out
-	}
-	r := readResult(m)
-	out.failed = r.IsError
-	out.blocks = int64(len(r.Content))
-	out.field = longest(m.result)
-	out.text = r.Text()
-	var s struct {
-		Meta       map[string]jsontext.Value `json:"_meta"`
-		Structured map[string]jsontext.Value `json:"structuredContent"`
-	}
-	json.Unmarshal(m.result, &s, lenient...) // what cannot be read is not there
-	out.marked = r.IsError || saysCut(s.Meta) || saysCut(s.Structured)
-	for _, note := range gapNote.FindAllString(strings.ToLower(out.text), 100) { // between the head and the tail that were kept
-		out.marked = out.marked || hasMark(note)
-	}
-	// The words stand at the start or at the end, beside the data.
-	edge := strings.ToLower(out.text[:min(len(out.text), 2<<10)] + " " + out.text[max(0, len(out.text)-2<<10):])
-	out.marked = out.marked || hasMark(edge)
-	return out
-}
-
-// gapNote is a note in brackets that begins with an ellipsis, as it stands
-// where a text breaks off and goes on later.
-var gapNote = regexp.MustCompile(`\[\s*(?:…|\.\.\.)[^\[\]]{1,400}`)
-
-// hasMark reports whether a text in lower case has one of the words.
-func hasMark(text string) bool {
-	return slices.ContainsFunc(marks, func(w string) bool { return strings.Contains(text, w) })
-}
-
-// cutNames are parts of the names of members that say that something is left
-// out, in lower case and without anything but letters.
-var cutNames = []string{"truncated", "omitted", "nextcursor", "hasmore", "leftout"}
-
-// saysCut reports whether a member says that something is left out. One that
-// is false, 0, null or empty says that nothing is.
-func saysCut(members map[string]jsontext.Value) bool {
-	for name, v := range members {
-		switch strings.TrimSpace(string(v)) {
-		case "false", "0", "null", `""`, "{}", "[]":
-			continue
-		}
-		name = strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
-		if slices.ContainsFunc(cutNames, func(part string) bool { return strings.Contains(name, part) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// longest is the size of the longest text in v, as decoded; names of members
-// do not count.
-func longest(v jsontext.Value) (most int64) {
-	dec := jsontext.NewDecoder(strings.NewReader(string(v)), lenient...)
-	for {
-		kind, n := dec.StackIndex(dec.StackDepth())
-		name := kind == '{' && n%2 == 0
-		if dec.PeekKind() == '"' && !name {
-			if v, err := dec.ReadValue(); err == nil && int64(len(v)) > most+2 {
-				most = max(most, int64(len(textOf(v))))
-				continue
-			} else if err == nil {
-				continue
-			}
-		}
-		if _, err := dec.ReadToken(); err != nil {
-			return most
-		}
-	}
-}
-
-// ask calls a tool and measures the answer. id is raw JSON, nil for the next.
-func (s *session) ask(c Call, id jsontext.Value) (sample, *request, error) {
-	r, b := s.build(id, "tools/call", c.params(), false)
-	s.send(b)
-	// What is large takes its time: a request until it has been read, an answer
-	// as long as it comes.
-	d := s.g.o.Deadline
-	if len(b) > 1<<20 {
-		if err := s.taken(); err != nil {
-			return sample{}, r, err
-		}
-		d = max(d, s.g.patience())
-	}
-	for {
-		before := s.tap.received()
-		err := s.wait(r, d)
-		if err == nil {
-			return measure(r.answer), r, nil
-		}
-		if s.g.ctx.Err() != nil || s.tap.received() == before {
-			return sample{}, r, err
-		}
-	}
-}
-
-// lever looks for a member of the arguments of the calls by which a metric
-// grows; nil when there is none.
-func (s *session) lever(calls []Call, metric func(sample) int64, n1, n2 int) (*lever, error) {
-	for _, c := range calls {
-		args := map[string]jsontext.Value{}
-		if json.Unmarshal(c.Arguments, &args, lenient...) != nil {
-			continue
-		}
-		for _, member := range sortedKeys(args) {
-			kind := args[member].Kind()
-			if kind != '0' && kind != '"' {
-				continue
-			}
-			l := &lever{call: c, args: args, member: member, text: kind == '"'}
-			a, _, err := s.ask(l.with(n1), nil)
-			if err != nil {
-				return nil, err
-			}
-			if a.failed {
-				continue
-			}
-			b, _, err := s.ask(l.with(n2), nil)
-			if err != nil {
-				return nil, err
-			}
-			if d := metric(b) - metric(a); !b.failed && d > 0 {
-				l.at, l.size, l.slope = n2, metric(b), float64(d)/float64(n2-n1)
-				return l, nil
-			}
-		}
-	}
-	return nil, nil
-}
 
 // needBig reports whether a tool was given for large results.
 func (p *probe) needBig() bool {
@@ -225,37 +30,65 @@ func (s *session) padded(n int) jsontext.Value {
 }
 
 // exact finds a call and the padding of an id whose response is a frame of
-// exactly want bytes. nil means that there is none; why is in the sentence.
-func (p *probe) exact(s *session, want int64) (c Call, pad int, why string, err error) {
+// exactly want bytes. base is the answer without the padding. why is a sentence
+// when there is none.
+func (p *probe) exact(s *session, want int64) (c Call, pad int, base sample, why string, err error) {
 	l, err := s.lever(p.o.Big, byFrame, 1000, 2000)
 	if err != nil {
-		return c, 0, "", err
+		return c, 0, base, "", err
 	}
 	if l == nil {
-		return c, 0, "no number or text in its arguments makes the result of -big larger", nil
+		return c, 0, base, "no number or text in its arguments makes the result of -big larger", nil
+	}
+	if err := p.steeper(s, l, want/8); err != nil {
+		return c, 0, base, "", err
 	}
 	n := l.reach(want - mostPad/2)
 	for range 8 {
+		if why := p.beyond(l, n, want); why != "" {
+			return c, 0, base, why, nil
+		}
 		c = l.with(n)
 		got, _, err := s.ask(c, s.padded(0))
 		if err != nil {
-			return c, 0, "", err
+			return c, 0, base, "", err
 		}
 		diff := want - got.frame
 		switch {
 		case got.failed:
-			return c, 0, fmt.Sprintf("%s answers with an error (%s) where a frame of about %s was asked for", l, clip(got.text), size(want)), nil
+			return c, 0, base, fmt.Sprintf("%s answers with an error (%s) where a frame of about %s was asked for", l, clip(got.text), size(want)), nil
+		case got.marked && !l.first.marked && diff > mostPad:
+			return c, 0, base, fmt.Sprintf("%s: the result is bounded to a frame of %s, and says so, where one of about %s was asked for", l, bytesOf(got.frame), size(want)), nil
 		case diff >= 0 && diff <= mostPad:
-			return c, int(diff), "", nil
+			why, err := s.unsteady(c, got.frame, 2)
+			return c, int(diff), got, why, err
 		}
-		step := int(float64(diff-mostPad/2) / l.slope)
+		step := int(min(float64(diff-mostPad/2)/l.slope, mostNumber))
 		if step == 0 {
 			break
 		}
 		n += step
 	}
-	return c, 0, fmt.Sprintf("%s does not grow to a frame of exactly %s", l, size(want)), nil
+	return c, 0, base, fmt.Sprintf("%s does not grow to a frame of exactly %s", l, size(want)), nil
 }
+
+// steeper measures by how much the frame grows again, up to want bytes: where
+// sizes vary a little the first samples say it badly.
+func (p *probe) steeper(s *session, l *lever, want int64) error {
+	n := l.reach(want)
+	if n <= l.at || p.beyond(l, n, want) != "" {
+		return nil
+	}
+	got, _, err := s.ask(l.with(n), nil)
+	if d := got.frame - l.size; err == nil && !got.failed && !got.marked && d > 0 {
+		l.at, l.size, l.slope = n, got.frame, float64(d)/float64(n-l.at)
+	}
+	return err
+}
+
+// again is how often a call is repeated before a difference in size is taken
+// for a fault.
+const again = 3
 
 // limitUnder wants a response of one byte less than the limit.
 func limitUnder(p *probe) {
@@ -267,8 +100,8 @@ func limitUnder(p *probe) {
 		return
 	}
 	want := int64(p.o.Limit) - 1
-	c, pad, why, err := p.exact(s, want)
-	if p.failed(err, "on the way to a response of %s", bytesOf(want)) {
+	c, pad, base, why, err := p.exact(s, want)
+	if p.unasked(s, err, "on the way to a response of %s", bytesOf(want)) {
 		return
 	}
 	if why != "" {
@@ -276,8 +109,14 @@ func limitUnder(p *probe) {
 		return
 	}
 	got, _, err := s.ask(c, s.padded(pad))
+	if !got.failed && got.frame != want && err == nil {
+		why, err = s.unsteady(c, base.frame, again)
+	}
 	switch {
-	case p.failed(err, "a response of %s did not come", bytesOf(want)):
+	case p.unasked(s, err, "a response of %s did not come", bytesOf(want)):
+		return
+	case why != "":
+		p.cannot("give -big a tool whose result has the same size each time", "%s", why)
 	case got.failed:
 		p.fault("a response of %s was answered with an error, although one of %s came whole: %s", bytesOf(want), bytesOf(want-int64(pad)), clip(got.text))
 	case got.frame != want:
@@ -298,8 +137,8 @@ func limitOver(p *probe) {
 		return
 	}
 	under := int64(p.o.Limit) - 1
-	c, pad, why, err := p.exact(s, under)
-	if p.failed(err, "on the way to a response of %s", bytesOf(under)) {
+	c, pad, base, why, err := p.exact(s, under)
+	if p.unasked(s, err, "on the way to a response of %s", bytesOf(under)) {
 		return
 	}
 	if why != "" {
@@ -307,8 +146,20 @@ func limitOver(p *probe) {
 		return
 	}
 	got, _, err := s.ask(c, s.padded(pad+2))
-	if !p.failed(err, "a call whose response would have %s", bytesOf(under+2)) && !p.overLimit(got) {
-		p.fault("a response that would have %s came as one of %s, and does not say so: only the id was made longer", bytesOf(under+2), bytesOf(got.frame))
+	if p.unasked(s, err, "a call whose response would have %s", bytesOf(under+2)) {
+		return
+	}
+	if !p.overLimit(got) {
+		why, err = s.unsteady(c, base.frame, again)
+		switch {
+		case p.failed(err, "the same call again"):
+		case why != "":
+			p.cannot("give -big a tool whose result has the same size each time", "%s", why)
+		case got.around != base.around || addsTo(got.text, base.text):
+			p.warn("a response that would have %s came as one of %s, with something else besides, which is not understood to say that it is not all", bytesOf(under+2), bytesOf(got.frame))
+		default:
+			p.fault("a response that would have %s came as one of %s, and does not say so: only the id was made longer", bytesOf(under+2), bytesOf(got.frame))
+		}
 	}
 	p.failed(s.second(), "after it")
 }
@@ -339,7 +190,11 @@ func (p *probe) overLimit(got sample) bool {
 // what gives a silent cut away.
 func (p *probe) short(l *lever, n int, got sample) {
 	switch {
-	case l.text && got.field < int64(n):
+	case l.echo && strings.Count(got.text, string(sent)) >= n:
+		p.ok("%s: the text of %s came whole, in %s", l, bytesOf(int64(n)), count(got.blocks, "content block"))
+	case l.echo && got.run < int64(n) && got.around != l.first.around:
+		p.warn("%s: %s of the text of %s came back, with something else besides, which is not understood to say that it is not all", l, bytesOf(got.field), bytesOf(int64(n)))
+	case l.echo && got.run < int64(n):
 		p.fault("%s: %s of the text of %s came back, and the result does not say so", l, bytesOf(got.field), bytesOf(int64(n)))
 	case got.blocks > 1 && got.blocks%1000 == 0:
 		p.warn("%s: however much is asked for, exactly %s come, and the result does not say that more are left out: it looks like a silent cut", l, count(got.blocks, "content block"))
@@ -400,10 +255,23 @@ func (p *probe) grow(metric func(sample) int64, noun string, want int64, n1, n2 
 		p.cannot("give -big a tool of whose arguments a number or a text makes the "+noun+"s more", "no argument of -big makes them more")
 		return
 	}
-	n := l.reach(want) + 1
-	got, _, err := s.ask(l.with(n), nil)
+	// Some grow by steps: as long as more comes, more is asked for.
+	var got sample
+	var n int
+	for last := l.size; ; last = metric(got) {
+		n = max(l.reach(want)+1, n+n/8)
+		if why := p.beyond(l, n, want); why != "" {
+			p.cannot("give -big a tool whose result grows more with a number or a text in its arguments", "%s", why)
+			return
+		}
+		got, _, err = s.ask(l.with(n), nil)
+		if err != nil || got.failed || got.marked || l.echo || metric(got) >= want || metric(got) <= last {
+			break
+		}
+	}
 	switch {
-	case p.failed(err, "the call of %s", l):
+	case p.unasked(s, err, "the call of %s", l):
+		return
 	case !got.failed && whole(got):
 	case metric(got) < want && !got.failed && !got.marked:
 		p.short(l, n, got)
@@ -450,8 +318,15 @@ func bounded(p *probe) {
 	if l != nil && !p.over() {
 		want := 2 * int64(p.o.Limit)
 		n := l.reach(want)
+		if why := p.beyond(l, n, want); why != "" {
+			p.cannot("give -big a tool whose result grows more with a number or a text in its arguments", "%s", why)
+			return
+		}
 		got, _, err := s.ask(l.with(n), nil)
-		if !p.failed(err, "a call of %s whose response would have %s", l, size(want)) && !p.overLimit(got) {
+		if p.unasked(s, err, "a call of %s whose response would have %s", l, size(want)) {
+			return
+		}
+		if !p.overLimit(got) {
 			p.short(l, n, got)
 		}
 	}

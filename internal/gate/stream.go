@@ -15,11 +15,50 @@ import (
 	"github.com/weir-mcp/weir/internal/host"
 )
 
-// pump looks at the lines that have come since the last time.
+// What a session may hold that nobody asked for: lines that are no messages,
+// notifications, progress, requests, and answers to nothing. A server that
+// writes more writes without end.
+const (
+	maxUnasked      = 50_000
+	maxUnaskedBytes = 256 << 20
+)
+
+// pump looks at the lines that have come since the last time, until the run
+// or the stream is given up.
 func (s *session) pump() {
 	for _, l := range s.tap.take() {
+		if s.flood != "" || s.g.ctx.Err() != nil {
+			return
+		}
+		asked := s.answers
 		s.see(l)
+		if s.answers == asked {
+			s.unasked++
+			s.unaskedBytes += l.size
+		}
+		if s.unasked > maxUnasked || s.unaskedBytes > maxUnaskedBytes {
+			s.tap.giveUp("the server writes on and on what nobody asked for: %s, %s", count(s.unasked, "line"), bytesOf(s.unaskedBytes))
+		}
+		s.flooded()
 	}
+	s.flooded()
+}
+
+// flooded reports whether the stream was given up, and takes note of it once.
+func (s *session) flooded() bool {
+	why, noEnd := s.tap.givenUp()
+	if why == "" {
+		return false
+	}
+	if s.flood == "" {
+		s.flood = why
+		check, kind := "messages", "flood"
+		if noEnd {
+			check, kind = "one-object", "endless"
+		}
+		s.note(check, Fault, kind, "%s; the rest was thrown away", why)
+	}
+	return true
 }
 
 func (s *session) note(check string, v Verdict, kind, format string, args ...any) {
@@ -73,6 +112,7 @@ func (s *session) see(l *line) {
 func (s *session) giant(l *line) {
 	for _, r := range s.order {
 		if r.answer == nil && (hasID(l.data, r.id) || hasID(l.end, r.id)) {
+			s.answers++
 			r.answer = &message{first: l.first, last: l.last, size: l.size, id: r.id, result: jsontext.Value("{}")}
 			return
 		}
@@ -284,6 +324,7 @@ func (s *session) response(m *message) {
 		s.note("ids", Fault, "twice", "%s (id %s) was answered twice: %s", r.method, clip(r.id), clip(m.raw))
 	default:
 		r.answer = m
+		s.answers++
 		s.g.sawAnswer()
 	}
 }

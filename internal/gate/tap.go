@@ -5,15 +5,20 @@ package gate
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"sync"
 	"time"
 )
 
 const (
-	maxLine = 64 << 20  // bytes of a line that are kept; of a longer one, only its ends
-	headOf  = 4 << 10   // so much of each
-	maxHeld = 512 << 20 // bytes of lines that wait to be looked at; past it they are cut to their start
+	maxLine  = 64 << 20  // bytes of a line that are kept; of a longer one, only its ends
+	headOf   = 4 << 10   // so much of each
+	maxHeld  = 192 << 20 // bytes of lines that wait to be looked at, with lineCost of each; past it they are cut to their ends
+	lineCost = 256       // of a line, whatever it holds
+	maxEnds  = 16 << 20  // bytes past maxHeld for the ends of lines; past it the stream is given up
+	endless  = 256 << 20 // bytes of a line, at least, past which it has no end
+	maxRaw   = 512 << 20 // bytes of a session that are copied to Options.Raw
 )
 
 // line is one line of the server's stdout, as it came.
@@ -31,8 +36,11 @@ type line struct {
 // tap sees every byte of the server's stdout before anything else does, and
 // cuts the stream into lines. It never waits for whoever looks at them.
 type tap struct {
-	raw  io.Writer // gets the stream as well; nil for none
-	most int64     // bytes of a line that are kept
+	raw     io.Writer // gets the stream as well; nil for none
+	most    int64     // bytes of a line that are kept
+	maxHeld int64     // bytes of lines that wait to be looked at
+	endless int64     // bytes of a line that has no end
+	maxRaw  int64     // bytes that raw gets
 
 	mu      sync.Mutex // guards all below
 	lines   []*line    // complete and not yet taken
@@ -40,27 +48,33 @@ type tap struct {
 	part    *line      // begun and not ended, nil for none
 	total   int64
 	deaf    bool          // what comes from now on is of no interest
+	flood   string        // why the stream was given up, "" when it was not
+	noEnd   bool          // because of a line without an end
 	changed chan struct{} // closed and replaced by each write
 	rawErr  error
 }
 
-func newTap(raw io.Writer) *tap { return &tap{raw: raw, most: maxLine, changed: make(chan struct{})} }
+func newTap(raw io.Writer) *tap {
+	return &tap{raw: raw, most: maxLine, maxHeld: maxHeld, endless: endless, maxRaw: maxRaw, changed: make(chan struct{})}
+}
 
 func (t *tap) Write(p []byte) (int, error) {
 	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.raw != nil && t.rawErr == nil {
-		_, t.rawErr = t.raw.Write(p)
-	}
 	n := len(p)
+	if room := t.maxRaw - t.total; t.raw != nil && t.rawErr == nil && t.flood == "" && room > 0 {
+		_, t.rawErr = t.raw.Write(p[:min(int64(n), room)])
+	}
 	if t.deaf {
 		t.total += int64(n)
 		return n, nil
 	}
+	from := t.total
 	for len(p) > 0 {
 		if t.part == nil {
 			t.part = &line{at: t.total, first: now}
+			t.held += lineCost
 		}
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
@@ -74,6 +88,15 @@ func (t *tap) Write(p []byte) (int, error) {
 		t.part = nil
 		p = p[i+1:]
 	}
+	switch {
+	case t.part != nil && t.part.size > t.endless:
+		t.noEnd = true
+		t.giveUpLocked(fmt.Sprintf("a frame without end, %s so far", bytesOf(t.part.size)))
+	case t.held > t.maxHeld+maxEnds:
+		t.giveUpLocked(fmt.Sprintf("the server writes on and on: %s have come, and %s wait to be looked at",
+			bytesOf(t.total), count(len(t.lines), "line")))
+	}
+	t.total = from + int64(n) // also of what was given up
 	close(t.changed)
 	t.changed = make(chan struct{})
 	return n, nil
@@ -87,7 +110,7 @@ func (t *tap) addLocked(p []byte, now time.Time) {
 	switch {
 	case l.cut:
 		l.end = tail(append(l.end, tail(p, headOf)...), headOf)
-	case l.size > t.most || t.held+int64(len(p)) > maxHeld:
+	case l.size > t.most || t.held+int64(len(p)) > t.maxHeld && l.size > 2*headOf:
 		t.held -= int64(len(l.data))
 		l.data = append(bytes.Clone(l.data[:min(len(l.data), headOf)]), p[:min(len(p), headOf)]...)
 		l.data = l.data[:min(len(l.data), headOf)]
@@ -106,7 +129,7 @@ func (t *tap) take() []*line {
 	lines := t.lines
 	t.lines = nil
 	for _, l := range lines {
-		t.held -= int64(len(l.data))
+		t.held -= int64(len(l.data)) + lineCost
 	}
 	return lines
 }
@@ -118,6 +141,9 @@ func (t *tap) rest() *line {
 	defer t.mu.Unlock()
 	l := t.part
 	t.part = nil
+	if l != nil {
+		t.held -= int64(len(l.data)) + lineCost
+	}
 	return l
 }
 
@@ -142,6 +168,30 @@ func (t *tap) wait() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.changed
+}
+
+// giveUpLocked ends the looking at a stream that has no end: what comes from
+// now on is counted, and thrown away.
+func (t *tap) giveUpLocked(why string) {
+	if t.flood == "" {
+		t.flood = why
+	}
+	t.deaf, t.part, t.lines, t.held = true, nil, nil, 0
+}
+
+// giveUp is giveUpLocked for who looks at the lines.
+func (t *tap) giveUp(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.giveUpLocked(fmt.Sprintf(format, args...))
+}
+
+// givenUp is why the stream was given up, "" when it was not, and whether
+// that was because of a line without an end.
+func (t *tap) givenUp() (why string, noEnd bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.flood, t.noEnd
 }
 
 // ignore makes what comes from now on of no interest: the gate itself is about

@@ -24,7 +24,7 @@ type tree struct {
 	before map[int]bool // ids of the processes that were there before the root
 
 	mu    sync.Mutex        // guards known
-	known map[identity]bool // whether a process bears the mark, which it does for life
+	known map[identity]bool // whether a process is one of them: once it was seen to be, for life
 }
 
 // identity tells a process from a later one with the same id.
@@ -63,8 +63,9 @@ func (t *tree) began() {
 	t.since = p.start
 }
 
-// all lists the processes of the tree: the descendants of the server, and
-// whatever bears the mark of the session.
+// all lists the processes of the tree: whatever bears the mark of the session,
+// the descendants of the server, and what was one of them when it was looked
+// at before, whoever its parent is now.
 func (t *tree) all() []process {
 	var list []process
 	for _, pid := range pids() {
@@ -75,9 +76,10 @@ func (t *tree) all() []process {
 			list = append(list, p)
 		}
 	}
+	mark := markName + "=" + t.mark + "\x00"
 	ours := make(map[int]bool)
 	for _, p := range list {
-		if p.pid == t.root && p.start == t.since {
+		if p.pid == t.root && p.start == t.since || p.start >= t.since && t.bears(p, mark) {
 			ours[p.pid] = true
 		}
 	}
@@ -89,17 +91,30 @@ func (t *tree) all() []process {
 			}
 		}
 	}
-	mark := markName + "=" + t.mark + "\x00"
 	out := list[:0]
 	for _, p := range list {
-		if ours[p.pid] || p.start >= t.since && t.bears(p, mark) {
+		if ours[p.pid] {
 			out = append(out, p)
 		}
 	}
+	t.know(out)
 	return out
 }
 
-// bears reports whether p bears the mark.
+// know takes note of processes that are of the tree: one that has changed its
+// environment and lost its parent is found by nothing else.
+func (t *tree) know(list []process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.known == nil {
+		t.known = make(map[identity]bool)
+	}
+	for _, p := range list {
+		t.known[identity{p.pid, p.start}] = true
+	}
+}
+
+// bears reports whether p bears the mark, or is known to be of the tree.
 func (t *tree) bears(p process, mark string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

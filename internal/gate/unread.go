@@ -4,6 +4,7 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -89,20 +90,32 @@ func (s *session) all(rs []*request) error {
 }
 
 // sized is a call of -big with a result of about want bytes: by a lever where
-// there is one, else the largest that was given.
+// there is one, else the largest that was seen.
 func (p *probe) sized(s *session, want int64) (c Call, frame int64, err error) {
 	l, err := s.lever(p.o.Big, byFrame, 1000, 2000)
 	if err != nil {
 		return c, 0, err
 	}
 	if l != nil {
-		c = l.with(l.reach(want))
-		got, _, err := s.ask(c, nil)
-		if err != nil {
-			return c, 0, fmt.Errorf("%s: %w", l, err)
-		}
-		if !got.failed && got.frame >= want/2 {
-			return c, got.frame, nil
+		c, frame = l.with(l.at), l.size
+		// What bounds its results may have an error for so much, and more for less.
+		for _, want := range []int64{want, want / 4, want / 16} {
+			n := l.reach(want)
+			if n <= l.at || p.beyond(l, n, want) != "" {
+				continue
+			}
+			bigger := l.with(n)
+			got, _, err := s.ask(bigger, nil)
+			var refused *tooLongError
+			if err != nil && !errors.As(err, &refused) {
+				return c, 0, fmt.Errorf("%s: %w", l, err)
+			}
+			if err == nil && !got.failed && got.frame > frame {
+				c, frame = bigger, got.frame
+			}
+			if frame >= want/2 {
+				return c, frame, nil
+			}
 		}
 	}
 	for _, b := range p.o.Big {

@@ -92,6 +92,7 @@ func (r *Report) Failed(strict bool) bool {
 type outcome struct {
 	verdict Verdict
 	tried   bool // something was looked at
+	hidden  bool // what it is about was not to be seen
 	found   []Finding
 	seen    []string
 	needs   string
@@ -129,8 +130,15 @@ func (o *outcome) cannot(needs, format string, args ...any) {
 	o.seen = append(o.seen, fmt.Sprintf(format, args...))
 }
 
+// unseen says that what the check is about was not to be seen, whatever else
+// was, and what to give: then it is no pass.
+func (o *outcome) unseen(needs, format string, args ...any) {
+	o.hidden = true
+	o.cannot(needs, format, args...)
+}
+
 func (o *outcome) final() Verdict {
-	if o.verdict == Pass && !o.tried {
+	if o.verdict == Pass && (!o.tried || o.hidden) {
 		return NotTried
 	}
 	return o.verdict

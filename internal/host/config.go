@@ -122,6 +122,13 @@ type Config struct {
 	// DefaultGrace.
 	Grace time.Duration
 
+	// Track marks the environment of a server that Start starts, so that what
+	// it leaves behind is found, named in Exit.Survivors, and killed whatever
+	// session or group it has moved to, unless it has cleared its environment.
+	// Linux only. False means that only the server's process group is looked
+	// at.
+	Track bool
+
 	// Raw gets the server's stdout byte for byte, before anything looks at
 	// it. It is called by the reader and must not block: Diagnose says so
 	// when it does. Nil means none.

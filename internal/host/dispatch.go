@@ -270,7 +270,8 @@ func (h *Host) framesFrom(seq int) []Frame {
 }
 
 // reply answers a request of the server: ping, which every legacy host owes,
-// and for all else that there is no such method.
+// and for all else that there is no such method. It waits until a line that
+// Send has begun is whole.
 func (h *Host) reply(f Frame) {
 	b := append([]byte(`{"jsonrpc":"2.0","id":`), f.ID...)
 	if f.Method == "ping" {
@@ -278,5 +279,5 @@ func (h *Host) reply(f Frame) {
 	} else {
 		b = append(b, `,"error":{"code":-32601,"message":"this host has no such method"}}`+"\n"...)
 	}
-	h.w.send(&outgoing{data: b}) // a server that does not read gets no answer
+	h.w.send(&outgoing{data: b, auto: true}) // a server that does not read gets no answer
 }

@@ -21,9 +21,10 @@ type Exit struct {
 	// OutputHeld says that somebody held stdout or stderr open past the end,
 	// and past Config.Grace.
 	OutputHeld bool
-	// Survivors are the processes of the server's group that were still there
-	// when it had ended and Config.Grace had passed, and were killed then. They
-	// are known on Linux only.
+	// Survivors are the processes of the server's group, and with Config.Track
+	// all that it has started, that were still there when it had ended and
+	// Config.Grace had passed, and were killed then. They are known on Linux
+	// only.
 	Survivors []int
 }
 

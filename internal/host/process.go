@@ -4,6 +4,7 @@
 package host
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -49,6 +50,10 @@ func Start(cfg Config, cmd *exec.Cmd) (*Host, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	p := &child{cmd: cmd}
+	if cfg.Track {
+		p.mark = trackName + "=" + rand.Text()
+		cmd.Env = append(cmd.Environ(), p.mark)
+	}
 	if err := p.start(); err != nil {
 		closeAll()
 		return nil, fmt.Errorf("host: start of the server: %w", err)
@@ -58,6 +63,10 @@ func Start(cfg Config, cmd *exec.Cmd) (*Host, error) {
 	errW.Close()
 	return start(cfg, p, outR, inW, errR, again), nil
 }
+
+// trackName is the variable that marks the processes of a server: a child
+// inherits it, also one that has left its parent and its group.
+const trackName = "WEIR_HOST_SESSION"
 
 // sameCommand is cmd for another start.
 func sameCommand(cmd *exec.Cmd) *exec.Cmd {
@@ -73,6 +82,7 @@ func sameCommand(cmd *exec.Cmd) *exec.Cmd {
 type child struct {
 	cmd *exec.Cmd
 	group
+	mark   string // in the environment of all that it starts, "" for none
 	reaped bool
 	err    error
 }

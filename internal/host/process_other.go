@@ -10,4 +10,7 @@ package host
 func (c *child) wait() { c.reap() }
 
 // survivors says nothing: there is no portable way to list a group.
-func survivors(int) []int { return nil }
+func survivors(int, string) []int { return nil }
+
+// killMarked does nothing: there is no portable way to read an environment.
+func killMarked(string) {}

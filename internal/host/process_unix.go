@@ -41,14 +41,17 @@ func (g *group) signal(s syscall.Signal) {
 func (c *child) terminate() { c.signal(syscall.SIGTERM) }
 func (c *child) kill()      { c.signal(syscall.SIGKILL) }
 
-// release waits for what the leader left behind in its group, for as long as
+// release waits for what the leader left behind in its group or with its mark, for as long as
 // grace, kills it, and reaps the leader.
 func (c *child) release(grace time.Duration) Exit {
-	left := survivors(c.id)
-	for end := time.Now().Add(grace); len(left) > 0 && time.Now().Before(end); left = survivors(c.id) {
+	left := survivors(c.id, c.mark)
+	for end := time.Now().Add(grace); len(left) > 0 && time.Now().Before(end); left = survivors(c.id, c.mark) {
 		time.Sleep(5 * time.Millisecond) // nobody tells when a process that is not ours ends
 	}
 	c.kill()
+	if len(left) > 0 && c.mark != "" {
+		killMarked(c.mark)
+	}
 	c.mu.Lock()
 	c.id = 0
 	c.mu.Unlock()

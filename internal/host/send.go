@@ -14,7 +14,9 @@ import (
 
 // Send writes b to the server's stdin as it is, in one write up to 64 KiB:
 // line ends are the caller's business. The ids of the requests in it are
-// remembered, so that their responses count as asked for. It does not wait
+// remembered, so that their responses count as asked for. What the host itself
+// answers to requests of the server is not written into a line that was begun,
+// but after its LF ends a Send. It does not wait
 // until b is written; Flush does.
 func (h *Host) Send(b []byte) error { return h.SendChunks(b, 0, 0) }
 

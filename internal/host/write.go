@@ -6,11 +6,16 @@ package host
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
 
-const writeSize = 64 << 10 // bytes of one write at most
+const (
+	writeSize = 64 << 10 // bytes of one write at most
+	maxAuto   = 1 << 20  // bytes, with autoCost of each, of automatic answers that wait; more are dropped
+	autoCost  = 128
+)
 
 // outgoing is something to be written to the server's stdin.
 type outgoing struct {
@@ -18,6 +23,7 @@ type outgoing struct {
 	chunk int           // bytes of one write; 0 = writeSize
 	every time.Duration // pause between writes
 	close bool          // close stdin instead
+	auto  bool          // a whole line of the host's own, which waits until none is begun
 	begun bool          // guarded by writer.mu; it can no longer be withdrawn
 }
 
@@ -39,6 +45,8 @@ type writer struct {
 	progress time.Time
 	err      error // nothing is written once it is set
 	closed   bool  // stdin is closed, or a close waits
+	begun    bool  // what was taken off the queue last has no line end
+	autos    int   // bytes of automatic answers in queue, with autoCost of each
 }
 
 func newWriter(w io.WriteCloser, limit int, moved func()) *writer {
@@ -57,6 +65,13 @@ func (w *writer) send(o *outgoing) error {
 		return w.err
 	case w.closed:
 		return errInputClosed
+	case o.auto:
+		if n := len(o.data) + autoCost; w.autos+n <= maxAuto {
+			w.autos += n
+			w.queue = append(w.queue, o)
+			w.cond.Signal()
+		}
+		return nil
 	case w.waiting > 0 && w.waiting+len(o.data) > w.limit:
 		return ErrUnsent
 	}
@@ -109,18 +124,17 @@ func (w *writer) run() {
 	defer close(w.done)
 	for {
 		w.mu.Lock()
-		for len(w.queue) == 0 && w.err == nil {
+		next := w.nextLocked()
+		for next < 0 && w.err == nil {
 			w.cond.Wait()
+			next = w.nextLocked()
 		}
 		if w.err != nil {
 			w.queue, w.waiting = nil, 0
 			w.mu.Unlock()
 			return
 		}
-		o := w.queue[0]
-		w.queue[0] = nil
-		w.queue = w.queue[1:]
-		o.begun = true
+		o := w.takeLocked(next)
 		w.mu.Unlock()
 		err := w.write(o)
 		if o.close {
@@ -131,6 +145,37 @@ func (w *writer) run() {
 		}
 		w.moved()
 	}
+}
+
+// nextLocked is the item of the queue to be written next, -1 for none: the
+// first, but while a line is begun none that must not be written into it.
+func (w *writer) nextLocked() int {
+	return slices.IndexFunc(w.queue, func(o *outgoing) bool { return !o.auto || !w.begun })
+}
+
+func (w *writer) takeLocked(i int) *outgoing {
+	o := w.queue[i]
+	o.begun = true
+	if i == 0 {
+		w.queue[0] = nil
+		w.queue = w.queue[1:]
+	} else {
+		w.queue = slices.Delete(w.queue, i, i+1)
+	}
+	switch {
+	case o.close:
+		w.queue = nil // answers that wait for the end of a line, which will not come
+	case o.auto:
+		w.autos -= len(o.data) + autoCost
+		if w.waiting == 0 {
+			w.progress = time.Now()
+		}
+		w.waiting += len(o.data)
+	}
+	if n := len(o.data); n > 0 {
+		w.begun = o.data[n-1] != '\n'
+	}
+	return o
 }
 
 // write writes one item, slice by slice, so that slow is told from stuck.

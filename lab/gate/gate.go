@@ -54,14 +54,14 @@ type server struct {
 }
 
 // peerTools are the tools of the lab's own servers.
-var peerTools = []string{"-call", "echo", `{"text":"汉字"}`, "-slow", "slow", `{"ms":20000}`, "-big", "big", `{"bytes":1000}`}
+var peerTools = []string{"-call", "echo", `{"text":"汉字"}`, "-slow", "slow", `{"ms":3000}`, "-big", "big", `{"bytes":1000}`}
 
 var servers = []*server{
 	{name: "go-sdk", prepare: peer, flags: peerTools},
 	{name: "mcp-go", prepare: peer, flags: peerTools},
 	{name: "typescript", prepare: peer, flags: peerTools},
 	{name: "everything", prepare: npm, flags: []string{
-		"-call", "echo", `{"message":"汉字"}`, "-slow", "trigger-long-running-operation", `{"duration":20,"steps":40}`, "-big", "echo", `{"message":"x"}`}},
+		"-call", "echo", `{"message":"汉字"}`, "-slow", "trigger-long-running-operation", `{"duration":3,"steps":6}`, "-big", "echo", `{"message":"x"}`}},
 	{name: "filesystem", prepare: npm, flags: []string{
 		"-call", "read_text_file", `{"path":"FILES/small.txt"}`, "-big", "read_text_file", `{"path":"FILES/large.txt","head":10}`}},
 }

@@ -145,8 +145,9 @@ func NewInMemory(t testing.TB, srv Server) *Client { return Config{}.NewInMemory
 
 // Start starts a server as a child process, in a process group of its own (a
 // job on Windows), over three pipes, and returns a client of it. The test's
-// cleanup ends the whole group. It fails the test at once when the command
-// cannot be started.
+// cleanup ends the whole group and, on Linux, what has left it: all whose
+// environment has the variable WEIR_HOST_SESSION, which is set for the server.
+// It fails the test at once when the command is missing or cannot be started.
 func Start(t testing.TB, command ...string) *Client { return Config{}.Start(t, command...) }
 
 // New is the function New with c.
@@ -198,7 +199,7 @@ func (c *Client) hostConfig() host.Config {
 		Limit: c.cfg.Limit, EndOnOversize: c.cfg.EndOnOversize,
 		Queue: c.cfg.Queue, Overload: c.cfg.Overload, Keep: c.cfg.Keep,
 		Raw: c.cfg.Raw, StderrUnread: c.cfg.StderrUnread, Grace: c.cfg.Grace, Stall: c.cfg.Stall,
-		OnFrame: c.check,
+		Track: true, OnFrame: c.check,
 	}
 }
 
@@ -219,6 +220,7 @@ type Client struct {
 	mu    sync.Mutex          // guards all below
 	asked map[*host.Host]bool // sessions that the test has ended itself
 	over  bool                // the test must not be told anything any more
+	bad   int                 // frames that fail the test
 }
 
 func (c *Client) use(h *host.Host, failSafe time.Duration) *Client {
@@ -258,14 +260,29 @@ func (c *Client) errorf(format string, args ...any) {
 // check judges one frame. The dispatcher calls it.
 func (c *Client) check(f Frame) {
 	if f.Faults != 0 && !c.cfg.AllowFaults {
+		if c.tooMany() {
+			return
+		}
 		c.errorf("servertest: frame %d: %s: %s", f.Seq, f.Faults, clip(f.Raw))
 		return
 	}
 	if f.Faults == 0 && !c.cfg.NoSchema {
-		if err := checkSchema(f); err != nil {
+		if err := checkSchema(f); err != nil && !c.tooMany() {
 			c.errorf("servertest: frame %d: %v\n%s", f.Seq, err, clip(f.Raw))
 		}
 	}
+}
+
+// maxTold is how many bad frames a test is told of one by one.
+const maxTold = 100
+
+// tooMany counts a bad frame, and reports whether only the count is to tell
+// of it.
+func (c *Client) tooMany() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bad++
+	return c.bad > maxTold
 }
 
 // cleanup ends the server and says what it left behind.
@@ -275,6 +292,12 @@ func (c *Client) cleanup() {
 		c.t.Logf("servertest: %s", c.Diagnose())
 	}
 	last := c.sessions.Close()
+	c.mu.Lock()
+	more := c.bad - maxTold
+	c.mu.Unlock()
+	if more > 0 {
+		c.errorf("servertest: %d more frames like these", more)
+	}
 	for _, h := range c.sessions.All() {
 		exit, err := h.Metrics().Exit, last
 		if h != c.host() && exit != nil { // it was ended for the next one

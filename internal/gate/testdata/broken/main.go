@@ -24,9 +24,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -42,7 +44,8 @@ var known = strings.Fields(`
 	echo-version no-legacy discover-exit no-modern any-version
 	eof-drops stays eof-status log-blocks flood-lost busy leaky
 	bad-schema poor-schema tears-large dies-large unbounded cuts-silently cuts-blocks large-error
-	serial serial-write late-error late-result late-step orphan spins-on spins-writing stops-frame deaf-cancel cancel-exit races soon-step quiet-child legacy-silent slow-start
+	keeps-ends says-truncated links-rest says-in-meta says-oddly cuts-frame cuts-frame-oddly in-blocks varies condenses condenses-more
+	serial serial-write late-error late-result late-step orphan spins-on spins-writing stops-frame deaf-cancel cancel-exit races soon-step quiet-child helper daemon groupmate legacy-silent slow-start
 	all`)
 
 const limit = 4 << 20 // bytes of a frame
@@ -82,6 +85,7 @@ type server struct {
 	written sync.WaitGroup
 	log     chan []byte
 	garbage [][]byte
+	helper  sync.Once
 	raced   bool // with races: a cancelled call was answered as if it had just been done
 }
 
@@ -94,6 +98,7 @@ type outgoing struct {
 func main() {
 	fault := flag.String("fault", "", "have this fault, or several, comma-separated")
 	flag.Parse()
+	signal.Ignore(syscall.SIGPIPE) // when the host has died, children have still to be ended
 	for f := range strings.SplitSeq(*fault, ",") {
 		ok := f == ""
 		for _, k := range known {

@@ -23,6 +23,9 @@ func (s *server) fail(id string, code int, text string) {
 // send encodes a response, with the faults of the frame.
 func (s *server) send(id string, o object) {
 	b := encode(o)
+	if res, ok := o["result"].(object); ok && faults["cuts-frame"] || ok && faults["cuts-frame-oddly"] {
+		b = encode(object{"result": s.cut(res, len(id)+len(b)+len(`"jsonrpc":"2.0","id":,`)-limit)})
+	}
 	head := `{"jsonrpc":"2.0","id":` + id + `,`
 	if faults["no-version"] {
 		head = `{"id":` + id + `,`
@@ -72,6 +75,20 @@ func (s *server) send(id string, o object) {
 		return
 	}
 	s.put(&outgoing{data: frame, id: id})
+}
+
+// cut makes the text of a result shorter when its frame would be over the
+// limit by so many bytes.
+func (s *server) cut(res object, over int) object {
+	if list, ok := res["content"].([]object); ok && over > 0 {
+		text, _ := list[0]["text"].(string)
+		text = text[:max(0, len(text)-over-100)]
+		if faults["cuts-frame-oddly"] {
+			text += " usw."
+		}
+		list[0]["text"] = text
+	}
+	return res
 }
 
 func encode(o object) []byte {

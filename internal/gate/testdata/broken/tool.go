@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"strconv"
@@ -96,10 +97,25 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 	if faults["chatty-call"] {
 		s.raw([]byte("calling " + p.Name + "\n"))
 	}
+	if faults["helper"] { // kept, and no fault: it ends with the server
+		s.helper.Do(func() {
+			cmd := exec.Command("cat")
+			if _, err := cmd.StdinPipe(); err == nil {
+				cmd.Start()
+			}
+		})
+	}
 	switch p.Name {
 	case "echo":
-		if faults["cuts-silently"] {
+		switch {
+		case faults["cuts-silently"]:
 			a.Text = a.Text[:min(len(a.Text), 64<<10)]
+		case faults["condenses"]:
+			a.Text = fmt.Sprintf("%d characters ", len(a.Text)) + strings.Repeat("#", len(a.Text)*2/7)
+		case faults["condenses-more"]:
+			a.Text = fmt.Sprintf("%d characters ", len(a.Text)) + strings.Repeat("#", len(a.Text)/50)
+		default:
+			return shorter(a.Text)
 		}
 		return text(a.Text)
 	case "slow", "spin", "child":
@@ -111,6 +127,14 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 		}
 		var cmd *exec.Cmd
 		if p.Name == "child" {
+			if faults["daemon"] || faults["groupmate"] {
+				left := exec.Command("sleep", "60")
+				if faults["daemon"] {
+					left = exec.Command("setsid", "sleep", "60")
+					left.Env = []string{"PATH=" + os.Getenv("PATH")}
+				}
+				left.Start()
+			}
 			cmd = exec.Command("sleep", strconv.Itoa(1+a.Ms/1000))
 			if cmd.Start() == nil && !faults["orphan"] {
 				defer cmd.Wait()
@@ -147,6 +171,9 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 			return object{"content": []object{{"type": "text", "text": "too large: " + strings.Repeat("x", n)}}, "isError": true}, true
 		case n > limit-200:
 			return object{"content": []object{{"type": "text", "text": fmt.Sprintf("the result of %d bytes is over the limit", n)}}, "isError": true}, true
+		}
+		if faults["varies"] { // as with a time or an id in the text
+			n += rand.IntN(50)
 		}
 		return text(strings.Repeat("x", n))
 	case "blocks":
@@ -185,4 +212,36 @@ func (s *server) run(ctx context.Context, id string, p params) (res object, ok b
 		return text("reported")
 	}
 	return nil, false
+}
+
+// shorter is a text as a result, and a part of it when it is long: then each
+// says in another way that there is more.
+func shorter(all string) (object, bool) {
+	res := object{"content": []object{{"type": "text", "text": all}}}
+	const most = 20_000
+	if len(all) <= most {
+		return res, true
+	}
+	part := []object{{"type": "text", "text": all[:most]}}
+	switch {
+	case faults["in-blocks"]:
+		part = nil
+		for ; len(all) > 0; all = all[min(len(all), most):] {
+			part = append(part, object{"type": "text", "text": all[:min(len(all), most)]})
+		}
+	case faults["keeps-ends"]:
+		part[0]["text"] = all[:most/2] + fmt.Sprintf("\n[... %d characters truncated ...]\n", len(all)-most) + all[len(all)-most/2:]
+	case faults["says-truncated"]:
+		res["structuredContent"] = object{"is_truncated": true, "total_chars": len(all)}
+	case faults["links-rest"]:
+		part = append(part, object{"type": "resource_link", "uri": "file:///tmp/x", "name": "all", "size": len(all)})
+	case faults["says-in-meta"]:
+		res["_meta"] = object{"example.com/leftOut": object{"bytes": len(all) - most}}
+	case faults["says-oddly"]:
+		res["structuredContent"] = object{"umfang": "nur der Anfang"}
+	default:
+		return res, true
+	}
+	res["content"] = part
+	return res, true
 }
