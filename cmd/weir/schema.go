@@ -164,6 +164,9 @@ func (s *schema) report(list *toollist.List, where string) error {
 	case s.diff.given():
 		return s.changed(list, where)
 	}
+	if len(list.Tools) == 0 {
+		fmt.Fprintf(s.env.stderr, "weir schema: %s has no tools\n", where)
+	}
 	return s.printText(string(list.Append(nil)))
 }
 

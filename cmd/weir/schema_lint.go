@@ -33,14 +33,15 @@ func (s *schema) linted(list *toollist.List, where string) error {
 			rejected++
 		}
 		out = append(out, findingReport{f.Tool, f.Place, verdict, f.Text, f.Change})
-		r.add(f.Tool, verdict, label(f.Place), f.Text, "→ "+f.Change)
+		r.add(f.Tool, verdict, label(f.Place), keyword(f.Place)+f.Text, "→ "+f.Change)
 	}
 	var err error
 	if s.json {
 		err = s.printJSON(struct {
+			Server   string          `json:"server"` // or the file that was read
 			Tools    int             `json:"tools"`
 			Findings []findingReport `json:"findings"`
-		}{len(list.Tools), out})
+		}{where, len(list.Tools), out})
 	} else {
 		tools := count(int64(len(list.Tools)), "tool")
 		sum := fmt.Sprintf("%s, %s: no host is known to mind.", where, tools)
@@ -66,7 +67,7 @@ func (s *schema) printText(text string) error {
 
 // label is a place in a definition as people write it: "argument
 // filter.paths[]" for "/inputSchema/properties/filter/properties/paths/items".
-// Keywords at its end are left out, since the text names them.
+// A keyword at its end is left out: see keyword.
 func label(place string) string {
 	head, rest, _ := strings.Cut(strings.TrimPrefix(place, "/"), "/")
 	what := ""
@@ -101,6 +102,33 @@ func label(place string) string {
 		return what
 	}
 	return what + " " + path
+}
+
+// keyword is the keyword at the end of a place in a schema, and a space; "" for
+// the place of a schema.
+func keyword(place string) string {
+	tokens := strings.Split(strings.TrimPrefix(place, "/"), "/")
+	if tokens[0] != "inputSchema" && tokens[0] != "outputSchema" {
+		return ""
+	}
+	name := ""
+	for i := 1; i < len(tokens); i++ {
+		switch name = unescapePointer(tokens[i]); name {
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "prefixItems", "anyOf", "oneOf", "allOf":
+			if i+1 < len(tokens) {
+				i++
+				name = ""
+			}
+		case "enum", "required":
+			i = len(tokens)
+		case "items":
+			name = ""
+		}
+	}
+	if name == "" {
+		return ""
+	}
+	return name + " "
 }
 
 func unescapePointer(token string) string {

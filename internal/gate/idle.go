@@ -96,8 +96,7 @@ func schemas(p *probe) {
 		} else {
 			g.more++
 		}
-		// A dialect that is named is allowed, although hosts refuse some.
-		if f.Rejected && !strings.HasSuffix(f.Place, "/$schema") {
+		if f.Rejected {
 			g.verdict = Fault
 		}
 	}

@@ -57,6 +57,8 @@ func TestTools(t *testing.T) {
 		{"values", `{` + good + `,"inputSchema":{"type":"object","properties":{"a":{"description":"d","type":"number","minimum":"1","exclusiveMinimum":true,"title":null},"b":{"description":"d","type":"string","pattern":"(?=x)","nullable":true}}}}`,
 			[]string{"/inputSchema/properties/a/minimum: is \"1\"", "/inputSchema/properties/a/exclusiveMinimum: is true and has to be a number", "/inputSchema/properties/a/title: is null",
 				"/inputSchema/properties/b/pattern: is no RE2", "/inputSchema/properties/b/nullable: is not in JSON Schema"}},
+		{"what cannot be", `{` + good + `,"inputSchema":{"type":"object","properties":{"a":{"description":"d","type":"integer","minimum":5,"maximum":1,"default":"x"},"b":{"description":"d","type":"string","pattern":"("},"c":{"description":"d","type":"string","enum":["x","x"]},"d":{"description":"d","type":"string","minLength":1,"maxLength":1,"default":"x","pattern":"[^]("}}}}`,
+			[]string{"/inputSchema/properties/a/minimum: is 5 and maximum is 1", "/inputSchema/properties/a/default: is \"x\" and not of the type", "/inputSchema/properties/b/pattern: is no regular expression in any", "/inputSchema/properties/c/enum/1: \"x\" stands there twice", "/inputSchema/properties/d/pattern: is no RE2"}},
 		{"argument without description", `{` + good + `,"inputSchema":{"type":"object","properties":{"a":{"type":"string"}}}}`, []string{"/inputSchema/properties/a: has no description"}},
 		{"name of an argument", `{` + good + `,"inputSchema":{"type":"object","properties":{"a b":{"description":"d","type":"string"}}}}`, []string{"/inputSchema/properties/a b: the name"}},
 		{"output", `{` + good + `,"inputSchema":` + noArguments + `,"outputSchema":{"type":"array"}}`, []string{"/outputSchema/type: is \"array\"", "/outputSchema: is an array without items"}},
@@ -185,4 +187,13 @@ func FuzzTools(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestDialect has a dialect that is named as a warning: known hosts take it
+// (case 38).
+func TestDialect(t *testing.T) {
+	found := Tools([]byte(`{"tools":[{"name":"t","description":"d","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}}]}`))
+	if len(found) != 1 || found[0].Rejected {
+		t.Errorf("got %+v, want one warning", found)
+	}
 }

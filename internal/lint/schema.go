@@ -80,7 +80,7 @@ func (l *linter) schema(place string, v any, root bool) {
 	}
 	if label, has := s["$schema"]; has {
 		if text, _ := label.(string); !strings.Contains(text, "2020-12") {
-			l.reject(place+"/$schema", "leave it out: 2020-12 is what the protocol assumes", "is %s: strict hosts refuse other dialects than 2020-12", document.Show(label))
+			l.warn(place+"/$schema", "leave it out: 2020-12 is what the protocol assumes", "is %s: strict hosts refuse other dialects than 2020-12", document.Show(label))
 		}
 	}
 	l.types(place, s)
@@ -153,6 +153,14 @@ func (l *linter) enum(place string, s document.Object) {
 	if len(list) == 0 {
 		l.reject(place+"/enum", "list the values, or leave it out", "has to be an array of values: validators refuse the schema")
 		return
+	}
+	seen := map[string]bool{}
+	for i, e := range list {
+		text := string(document.Append(nil, e))
+		if seen[text] {
+			l.warn(fmt.Sprintf("%s/enum/%d", place, i), "write the value once", "%s stands there twice", document.Show(e))
+		}
+		seen[text] = true
 	}
 	if !l.input {
 		return

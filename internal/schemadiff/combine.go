@@ -58,10 +58,10 @@ func (d *differ) list(place, key string, old, new document.Object, removed, adde
 	case !had && !has:
 		return
 	case !had:
-		d.found(at, narrower, fmt.Sprintf("%s added, with %d schemas", key, len(b)))
+		d.found(at, sure(old, new, key, narrower), fmt.Sprintf("%s added, with %d %s", key, len(b), plural(len(b), "schema")))
 		return
 	case !has:
-		d.found(at, wider, fmt.Sprintf("%s removed, which had %d schemas", key, len(a)))
+		d.found(at, sure(old, new, key, wider), fmt.Sprintf("%s removed, which had %d %s", key, len(a), plural(len(a), "schema")))
 		return
 	}
 	var gone []any
@@ -77,6 +77,21 @@ func (d *differ) list(place, key string, old, new document.Object, removed, adde
 		}
 		d.schema(fmt.Sprintf("%s/%d", at, come[i]), v, b[come[i]])
 		come = slices.Delete(come, i, i+1)
+	}
+	rest := gone[:0]
+	for _, v := range gone {
+		i := slices.IndexFunc(come, func(i int) bool { return tag(v) != "" && tag(v) == tag(b[i]) })
+		if i < 0 {
+			rest = append(rest, v)
+			continue
+		}
+		d.schema(fmt.Sprintf("%s/%d", at, come[i]), v, b[come[i]])
+		come = slices.Delete(come, i, i+1)
+	}
+	gone = rest
+	if len(gone) == len(come) && len(gone) > 1 {
+		d.found(at, unclear, fmt.Sprintf("%d of %s changed", len(gone), key))
+		return
 	}
 	if len(gone) == len(come) {
 		for n, i := range come {
@@ -99,4 +114,46 @@ func describe(v any) string {
 		return string(runes[:60]) + "…"
 	}
 	return text
+}
+
+// sure is e where a keyword is all that differs; otherwise what else changed
+// may say the same as the keyword.
+func sure(old, new document.Object, key string, e effect) effect {
+	if same(bare(without(old, key)), bare(without(new, key))) {
+		return e
+	}
+	return unclear
+}
+
+// doubtful tells whether alternatives that stand on one side only may make up
+// for what else seems to break.
+func (d *differ) doubtful(old, new document.Object) bool {
+	if d.dir == output {
+		old, new = new, old
+	}
+	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
+		_, had := old[key]
+		if _, has := new[key]; had && !has && sure(old, new, key, wider) == unclear {
+			return true
+		}
+	}
+	return false
+}
+
+// tag is what tells an alternative from the others: its properties of one
+// value. It is "" where there are none.
+func tag(v any) string {
+	o, _ := v.(document.Object)
+	props, _ := o["properties"].(document.Object)
+	tags := document.Object{}
+	for name, p := range props {
+		p, _ := p.(document.Object)
+		if list, _ := constAsEnum(p)["enum"].([]any); len(list) == 1 {
+			tags[name] = list[0]
+		}
+	}
+	if len(tags) == 0 {
+		return ""
+	}
+	return string(canonical(nil, tags))
 }

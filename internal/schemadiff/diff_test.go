@@ -131,11 +131,20 @@ func TestSchemas(t *testing.T) {
 		{"anyOf member removed", `{"anyOf":[{"minimum":5},{"maximum":1},{"const":3}]}`, `{"anyOf":[{"maximum":1},{"minimum":5}]}`, []string{`- /anyOf: one of anyOf removed: {"const":3}`}},
 		{"anyOf member added", `{"anyOf":[{"minimum":5}],"type":"number"}`, `{"anyOf":[{"minimum":5},{"maximum":1}],"type":"number"}`, []string{`+ /anyOf/1: one of anyOf added: {"maximum":1}`}},
 		{"anyOf member changed", `{"type":"number","anyOf":[{"minimum":5},{"maximum":1}]}`, `{"type":"number","anyOf":[{"maximum":1},{"minimum":6}]}`, []string{`- /anyOf/1/minimum: minimum raised from 5 to 6`}},
-		{"allOf member added", `{"type":"number","allOf":[{"minimum":5}]}`, `{"type":"number","allOf":[{"minimum":5},{"maximum":7}]}`, []string{`- /allOf/1: one of allOf added: {"maximum":7}`}},
+		{"allOf member added", `{"type":"number","allOf":[{"minimum":5}]}`, `{"type":"number","allOf":[{"minimum":5},{"maximum":7}]}`, []string{`- /maximum: maximum added: 7`}},
+		{"enum as constants", `{"enum":["x","y"]}`, `{"anyOf":[{"const":"x"},{"const":"y","type":"string"}]}`, nil},
+		{"constants as enum", `{"type":"string","oneOf":[{"const":"x","title":"X"},{"const":"y"}]}`, `{"type":"string","enum":["y","x"]}`, nil},
+		{"allOf written flat", `{"allOf":[{"type":"string"},{"maxLength":5}]}`, `{"type":"string","maxLength":5}`, nil},
+		{"an anchor", `{"$ref":"#foo","$defs":{"f":{"$anchor":"foo","type":"string"}}}`, `{"type":"string"}`, nil},
+		{"number and integer", `{"type":"number"}`, `{"anyOf":[{"type":"number"},{"type":"integer"}]}`, []string{`^ /type: type changed from number to any value`, `? /anyOf: anyOf added, with 2 schemas`}},
+		{"oneOf reordered and changed", `{"oneOf":[{"type":"object","properties":{"k":{"const":"p"}}},{"type":"object","properties":{"k":{"const":"q"}}}]}`,
+			`{"oneOf":[{"type":"object","minProperties":1,"properties":{"k":{"const":"q"}}},{"type":"object","minProperties":1,"properties":{"k":{"const":"p"}}}]}`,
+			[]string{`b /oneOf/1/minProperties: minProperties added: 1`, `b /oneOf/0/minProperties: minProperties added: 1`}},
 		{"oneOf member changed", `{"type":"number","oneOf":[{"minimum":5},{"maximum":1}]}`, `{"type":"number","oneOf":[{"minimum":4},{"maximum":1}]}`, []string{`w /oneOf/0/minimum: minimum lowered from 5 to 4`}},
 		{"not", `{"not":{"type":"string"}}`, `{"not":{"type":"integer"}}`, []string{`? /not: not changed`}},
 		{"a keyword that nobody knows", `{"x-unit":"m"}`, `{"x-unit":"km"}`, []string{`? /x-unit: x-unit changed from "m" to "km"`}},
 	}
+	verdicts["b"] = [2]string{"breaks callers", "review"} // narrower among oneOf
 	verdicts["w"] = [2]string{"review", "breaks callers"} // wider among oneOf
 	list := func(v string, dir direction) string {
 		object := `{"type":"object","properties":{"v":` + v + `},"required":["v"],"additionalProperties":false,"$defs":{"s":{"type":"string"},"n":{"type":"number"}}}`

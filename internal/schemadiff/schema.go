@@ -47,6 +47,7 @@ type differ struct {
 	dir              direction
 	oldRoot, newRoot any
 	floor            Verdict // the least verdict of what is found here
+	doubt            bool    // nothing found here is sure to break callers
 
 	seen  map[pair]bool
 	views map[uintptr]document.Object
@@ -72,6 +73,9 @@ func (d *differ) add(place string, v Verdict, text, why string) {
 // found adds a change with an effect, and what it means.
 func (d *differ) found(place string, e effect, text string) {
 	v := d.dir.verdict(e)
+	if d.doubt && v == Breaks {
+		v, e = Review, unclear
+	}
 	why := ""
 	switch {
 	case v == Breaks && d.dir == input:
@@ -117,6 +121,9 @@ func (d *differ) member(place string, a, b any, m member) {
 		d.add(place, Review, "the schemas are too large to be compared in full", "")
 		return
 	}
+	doubt := d.doubt
+	d.doubt = doubt || d.doubtful(old, new)
+	defer func() { d.doubt = doubt }()
 	common, listed := d.values(place, old, new, m)
 	if !listed {
 		d.numbers(place, old, new, common)

@@ -42,7 +42,7 @@ func (d *differ) view(v, root any) (s document.Object, never bool) {
 	if never {
 		return s, true
 	}
-	s = listItems(constAsEnum(d.alternatives(s, root)))
+	s = listItems(constAsEnum(d.alternatives(flat(constants(s)), root)))
 	if d.views == nil {
 		d.views = map[uintptr]document.Object{}
 	}
@@ -108,7 +108,101 @@ func lookUp(root any, ref string) (any, bool) {
 	if err != nil {
 		return nil, false
 	}
+	if pointer != "" && pointer[0] != '/' {
+		at := anchored(nil, root, pointer)
+		if len(at) != 1 {
+			return nil, false
+		}
+		return at[0], true
+	}
 	return document.Resolve(root, pointer)
+}
+
+// anchored appends the schemas in v that have the anchor.
+func anchored(list []any, v any, anchor string) []any {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			list = anchored(list, e, anchor)
+		}
+	case document.Object:
+		if v["$anchor"] == anchor {
+			list = append(list, v)
+		}
+		for _, e := range v {
+			list = anchored(list, e, anchor)
+		}
+	}
+	return list
+}
+
+// constants writes alternatives of listed values as one enum.
+func constants(s document.Object) document.Object {
+	for _, key := range []string{"anyOf", "oneOf"} {
+		list, _ := s[key].([]any)
+		_, taken := s["enum"]
+		_, single := s["const"]
+		if len(list) < 2 || taken || single {
+			continue
+		}
+		var all []any
+		for _, v := range list {
+			o, _ := v.(document.Object)
+			m := constAsEnum(o)
+			values, ok := m["enum"].([]any)
+			for name := range m {
+				ok = ok && (name == "enum" || name == "type" || besides(name))
+			}
+			if !ok {
+				return s
+			}
+			values, _ = listedValues(m)
+			if key == "oneOf" && len(minus(values, all)) != len(values) {
+				return s
+			}
+			all = append(all, values...)
+		}
+		s = without(s, key)
+		s["enum"] = minus(all, nil)
+		return s
+	}
+	return s
+}
+
+// flat writes the members of allOf beside each other, where each keyword
+// stands by itself and is there once.
+func flat(s document.Object) document.Object {
+	list, _ := s["allOf"].([]any)
+	if len(list) == 0 {
+		return s
+	}
+	merged := without(s, "allOf")
+	for _, v := range list {
+		o, _ := v.(document.Object)
+		if o == nil {
+			return s
+		}
+		for name, e := range o {
+			_, taken := merged[name]
+			switch name {
+			case "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+				"minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "uniqueItems",
+				"minProperties", "maxProperties", "required":
+				if taken {
+					return s
+				}
+				merged[name] = e
+			default:
+				if !slices.Contains(annotationKeys, name) {
+					return s
+				}
+				if !taken {
+					merged[name] = e
+				}
+			}
+		}
+	}
+	return merged
 }
 
 // constAsEnum writes const as an enum of one value.
