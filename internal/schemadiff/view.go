@@ -149,14 +149,14 @@ func constants(s document.Object) document.Object {
 		for _, v := range list {
 			o, _ := v.(document.Object)
 			m := constAsEnum(o)
-			values, ok := m["enum"].([]any)
+			_, ok := m["enum"].([]any)
 			for name := range m {
 				ok = ok && (name == "enum" || name == "type" || besides(name))
 			}
 			if !ok {
 				return s
 			}
-			values, _ = listedValues(m)
+			values, _ := listedValues(m)
 			if key == "oneOf" && len(minus(values, all)) != len(values) {
 				return s
 			}
