@@ -13,6 +13,8 @@ import (
 	"testing"
 )
 
+func check2(_ int, err error) { check(err) }
+
 // eager is the pace of a host that was never slow: the reader lingers at each wait.
 var eager = pace{run: maxQuick}
 

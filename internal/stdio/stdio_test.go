@@ -72,8 +72,6 @@ func check(err error) {
 	}
 }
 
-func check2(_ int, err error) { check(err) }
-
 // until waits for a state to be seen.
 func until(seen func() bool) {
 	for end := time.Now().Add(patience); !seen(); time.Sleep(time.Millisecond) {
